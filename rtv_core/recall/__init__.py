@@ -1,0 +1,1 @@
+"""Recall: read each passage alone, propose answers."""

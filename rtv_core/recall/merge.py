@@ -1,0 +1,43 @@
+"""One answer, many spellings: unite what the passages gave into candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rtv_core.records import Candidate, Hit, Reading, Source
+from rtv_core.settings import RecallerSettings
+from rtv_core.text import answer_key
+
+__all__ = ["unite"]
+
+
+def unite(
+    hits: Sequence[Hit], readings: Sequence[Reading], settings: RecallerSettings
+) -> tuple[Candidate, ...]:
+    """The candidates of the passages read so far, first appearance first.
+
+    A passage below the relevance threshold gives nothing, and of the rest only spans that reach the span
+    threshold count. Beyond `settings.candidates` the best by span score are kept.
+    """
+    sources: dict[str, list[tuple[str, Source]]] = {}
+    for hit, reading in zip(hits, readings, strict=False):
+        if reading.relevance < settings.relevance:
+            continue
+        for span in reading.spans:
+            if span.score < settings.span:
+                continue
+            answer = " ".join(hit.passage.text[span.start : span.end].split())
+            source = Source(hit.passage.id, hit.rank, span, reading.relevance)
+            if key := answer_key(answer):
+                sources.setdefault(key, []).append((answer, source))
+    candidates = [_candidate(found) for found in sources.values()]
+    if len(candidates) > settings.candidates:
+        best = sorted(range(len(candidates)), key=lambda i: (-candidates[i].score, i))[: settings.candidates]
+        candidates = [candidates[i] for i in sorted(best)]
+    return tuple(candidates)
+
+
+def _candidate(found: Sequence[tuple[str, Source]]) -> Candidate:
+    by_score = sorted(found, key=lambda pair: -pair[1].span.score)
+    spellings = tuple(dict.fromkeys(answer for answer, _ in by_score))
+    return Candidate(spellings[0], spellings, by_score[0][1].span.score, tuple(source for _, source in found))

@@ -1,0 +1,220 @@
+"""The nouns: what passes between the stages, the store, the page and the metrics.
+
+Frozen, with tuples inside, so that a record can be shared between threads, hashed and compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+__all__ = [
+    "EVIDENCE_SIZES",
+    "Candidate",
+    "Evidence",
+    "EvidencePassage",
+    "Hit",
+    "Judgement",
+    "Passage",
+    "Prediction",
+    "Question",
+    "Reading",
+    "Source",
+    "Span",
+    "Trace",
+    "Verdict",
+]
+
+EVIDENCE_SIZES = (1, 5, 10)
+"""The evidence sizes k for which every verdict holds a score (paper, figure 4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A block of about 100 words. `title` may be empty."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and, when known, its gold.
+
+    `answers` has one entry per annotation; an annotation is a tuple of answers; an answer is a tuple of
+    its accepted spellings. `()` means that no gold is known, `((),)` that the gold is "no answer".
+    """
+
+    id: str
+    text: str
+    answers: tuple[tuple[tuple[str, ...], ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A retrieved passage. Ranks count from 1; a side that did not find the passage has rank None.
+
+    `dense` is the inner product of unit vectors (-1 to 1), known for every hit, found by words alone or not.
+    `lexical` is the BM25 score, 0 when no question word occurs.
+    """
+
+    passage: Passage
+    dense: float
+    lexical: float
+    dense_rank: int | None
+    lexical_rank: int | None
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters [start, end) of `Passage.text` that the recaller takes for an answer; score 0 to 1."""
+
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the recaller made of one passage, read alone.
+
+    `relevance` is the probability that the passage holds an answer at all: low means "irrelevant".
+    """
+
+    passage_id: str
+    relevance: float
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One place where a candidate was recalled."""
+
+    passage_id: str
+    rank: int
+    span: Span
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A possible answer, united over the passages that gave it.
+
+    `answer` is the best-scored spelling, `spellings` all of them (`answer` first), `score` the best span's.
+    """
+
+    answer: str
+    spellings: tuple[str, ...]
+    score: float
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EvidencePassage:
+    """A passage gathered for a candidate.
+
+    `covers` holds the names of the rules by which the passage covers the candidate ("strict", "official");
+    empty means that it doesn't. `similarity` is the dense score against question + candidate. `recalled`
+    tells whether the recaller took the candidate from this very passage.
+    """
+
+    hit: Hit
+    covers: tuple[str, ...]
+    similarity: float
+    recalled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The evidence of one candidate, best first, and the query that ranked it."""
+
+    candidate: Candidate
+    query: str
+    passages: tuple[EvidencePassage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verifier's scores of one candidate.
+
+    `p_right[i]` is the validity score from the first `EVIDENCE_SIZES[i]` evidence passages: a softmax over
+    the logits of "right" and "wrong" (paper, equation 1). `weights` has one share per evidence passage of
+    the largest k, summing to 1: how far the verifier attended to it. That is model behaviour, not a cause.
+    """
+
+    p_right: tuple[float, ...]
+    weights: tuple[float, ...] = ()
+
+    def at(self, k: int) -> float:
+        """The validity score for evidence size `k`, one of `EVIDENCE_SIZES`."""
+        return self.p_right[EVIDENCE_SIZES.index(k)]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A candidate as it stands under one threshold. `fallback`: the top-1, kept though nothing passed tau."""
+
+    index: int
+    answer: str
+    p_right: float
+    accepted: bool
+    fallback: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Everything that happened to one question; each stage returns it grown by one part.
+
+    `readings` runs parallel to the first passages of `hits` (all of them once recall is done); `evidence` and
+    `verdicts` run parallel to the first `candidates`. `seconds` is wall time by stage. `stage` names the last
+    finished stage: "asked", "retrieved", "recalled", "gathered", "verified". A stopped run keeps `complete`
+    False.
+    """
+
+    question: Question
+    hits: tuple[Hit, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    provenance: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    stage: str = "asked"
+
+    @property
+    def complete(self) -> bool:
+        """Whether every stage ran to its end."""
+        return self.stage == "verified"
+
+    def grown(self, **parts: object) -> Trace:
+        """This trace with some parts replaced."""
+        return replace(self, **parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What one person said of one candidate (or of an answer nobody recalled) of one trace.
+
+    `label` is one of "listed", "variant", "unlisted", "invalid", "unsure"; `evidence` one of "supports",
+    "insufficient", "contradicts", "other-entity" or "" (not said). `gold` names the gold answer that a
+    variant (or a listed answer) equals. `recalled` is False for an answer that was typed in. `p_right`, `tau`
+    and `k` are what the page showed; `blind` is False when score and gold could be seen before judging.
+    """
+
+    trace_id: str
+    question: str
+    answer: str
+    label: str
+    annotator: str
+    evidence: str = ""
+    gold: str = ""
+    note: str = ""
+    recalled: bool = True
+    blind: bool = False
+    p_right: float | None = None
+    tau: float | None = None
+    k: int | None = None
+    at: str = ""
