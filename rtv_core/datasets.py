@@ -6,8 +6,8 @@
     NQ oracle    {"question", "answers": [spelling, ...]}; one answer
     plain        {"id", "question", "answers": [[spelling, ...], ...]}; no "answers": gold unknown, []: none
 
-A file is a JSON array of such records or has one a line (JSONL), UTF-8, gzipped or not. A record without an id
-gets its number in the file. Other fields are ignored.
+A file is a JSON array of such records or has one a line (JSONL), UTF-8, gzipped or not. A record without an
+id gets its number in the file. Other fields are ignored.
 """
 
 from __future__ import annotations
@@ -30,16 +30,15 @@ Spellings = tuple[str, ...]
 Annotation = tuple[Spellings, ...]
 
 
-def load_questions(path: Path | str, gold: str = "answers") -> list[Question]:
+def load_questions(path: Path | str) -> list[Question]:
     """The questions of a file, in its order.
 
-    `gold` names the field of plain records that holds the answers, where a file has more than one list of
-    them. Raises InputError with the file, the line (or the entry of an array) and the field.
+    Raises InputError with the file, the line (or the entry of an array) and the field.
     """
     path = Path(path)
     questions: dict[str, Question] = {}
     for number, (place, record) in enumerate(_records(path), start=1):
-        question = _Record(f"{path}, {place}", record).question(str(number), gold)
+        question = _Record(f"{path}, {place}", record).question(str(number))
         if question.id in questions:
             raise InputError(f"{path}, {place}: the id {question.id!r} occurs before. Give each its own.")
         questions[question.id] = question
@@ -93,20 +92,18 @@ class _Record:
             raise InputError(f"{place}: {_shown(record)} is no question; write a JSON object.")
         self._record = record
 
-    def question(self, number: str, gold: str) -> Question:
+    def question(self, number: str) -> Question:
         text = self._record.get("question")
         if not isinstance(text, str) or not text.strip():
             raise self._wrong("question", text, "a text that is not empty")
         id_ = self._record.get("id", number)
         if isinstance(id_, bool) or not isinstance(id_, str | int) or id_ == "":
             raise self._wrong("id", id_, "a text or a whole number")
-        return Question(str(id_), text.strip(), self._answers(gold))
+        return Question(str(id_), text.strip(), self._answers())
 
-    def _answers(self, gold: str) -> tuple[Annotation, ...]:
-        if gold in self._record:
-            return (self._plain(gold, self._record[gold]),)
-        if gold != "answers":
-            raise self._wrong(gold, None, "a list of answers, as asked for")
+    def _answers(self) -> tuple[Annotation, ...]:
+        if "answers" in self._record:
+            return (self._plain("answers", self._record["answers"]),)
         if "annotations" in self._record:
             annotations = self._list("annotations", self._record["annotations"])
             return tuple(self._annotation(f"annotations[{i}]", a) for i, a in enumerate(annotations))

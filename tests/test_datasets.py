@@ -63,13 +63,6 @@ def test_missing_answers_mean_unknown_and_an_empty_list_means_none(tmp_path: Pat
     assert [q.answers for q in load_questions(path)] == [(), ((),)]
 
 
-def test_another_list_of_gold_can_be_asked_for(tmp_path: Path) -> None:
-    path = _write(tmp_path, '{"question": "q", "answers": [["a"]], "complete": [["a"], ["b"]]}')
-    assert load_questions(path, gold="complete")[0].answers == ((("a",), ("b",)),)
-    with pytest.raises(InputError, match="'all' is missing"):
-        load_questions(path, gold="all")
-
-
 def test_gzip_a_byte_order_mark_and_other_line_separators_change_nothing(tmp_path: Path) -> None:
     text = '\ufeff{"question": "a\u2028b", "answer": ["x\u0085y"]}\r\n\r\n'
     path = tmp_path / "questions.jsonl"
