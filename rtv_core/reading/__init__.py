@@ -1,0 +1,1 @@
+"""The embedded encoder: (question, passage) read once, for recall and verification alike."""

@@ -1,0 +1,83 @@
+"""Read (question, passage) pairs: encoder states, kept for recall, verification and a question asked again."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from rtv_core.reading.form import InputForm, Pair, pad
+from rtv_core.reading.network import ReaderNetwork
+from rtv_core.records import Passage
+
+__all__ = ["Reader", "States"]
+
+PAIRS_A_BATCH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """One pair, read: its tokens, and their encoder states (tokens, width)."""
+
+    pair: Pair
+    hidden: Tensor
+
+
+class Reader:
+    """The trained network behind a cache of what it has read, bounded in bytes, least recent out first.
+
+    A pair's states depend on nothing but question, title and text: pairs are sorted by length into small
+    batches, and padding is masked.
+    """
+
+    def __init__(self, network: ReaderNetwork, form: InputForm, cache_bytes: int = 256 * 2**20) -> None:
+        self.network, self.form = network.eval(), form
+        self._cache: OrderedDict[bytes, States] = OrderedDict()
+        self._cached_bytes, self._most_bytes = 0, cache_bytes
+        self._lock = threading.Lock()
+
+    def read(self, question: str, passages: Sequence[Passage]) -> list[States]:
+        """The states of each pair, in order."""
+        keys = [_key(question, passage) for passage in passages]
+        with self._lock:
+            known = {key: self._cache[key] for key in keys if key in self._cache}
+            for key in known:
+                self._cache.move_to_end(key)
+        fresh = {key: passage for key, passage in zip(keys, passages, strict=True) if key not in known}
+        read = dict(zip(fresh, self._encode(question, list(fresh.values())), strict=True))
+        with self._lock:
+            for key, states in read.items():
+                self._remember(key, states)
+        return [known.get(key) or read[key] for key in keys]
+
+    @torch.inference_mode()
+    def _encode(self, question: str, passages: Sequence[Passage]) -> list[States]:
+        pairs = self.form.pairs(question, passages)
+        order = sorted(range(len(pairs)), key=lambda i: (len(pairs[i].ids), i))
+        found: dict[int, States] = {}
+        for start in range(0, len(order), PAIRS_A_BATCH):
+            rows = order[start : start + PAIRS_A_BATCH]
+            batch = [torch.from_numpy(part) for part in pad([pairs[i] for i in rows])]
+            hidden = self.network.encode(*batch)  # (pairs, tokens, width)
+            for row, i in enumerate(rows):
+                # A copy, so that a short passage does not keep the whole padded batch alive.
+                found[i] = States(pairs[i], hidden[row, : len(pairs[i].ids)].clone())
+        return [found[i] for i in range(len(pairs))]
+
+    def _remember(self, key: bytes, states: States) -> None:
+        if key not in self._cache:
+            self._cache[key] = states
+            self._cached_bytes += states.hidden.nbytes
+        while self._cached_bytes > self._most_bytes and len(self._cache) > 1:
+            _, dropped = self._cache.popitem(last=False)
+            self._cached_bytes -= dropped.hidden.nbytes
+
+
+def _key(question: str, passage: Passage) -> bytes:
+    content = "\0".join((question, passage.title, passage.text))
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()

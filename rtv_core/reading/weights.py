@@ -1,0 +1,126 @@
+"""Save and load the trained reader: `reader.safetensors` beside `rtv.json`, the embeddings from the base model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from transformers import BertConfig
+
+from rtv_core.errors import MismatchError, MissingError
+from rtv_core.pretrained import DEFAULT_MODEL, find_pretrained, fingerprint
+from rtv_core.reading.form import InputForm
+from rtv_core.reading.network import ReaderNetwork, ReaderShape
+
+__all__ = ["ReaderCard", "blank_network", "input_form", "load_network", "read_card", "save_network"]
+
+WEIGHTS, CARD = "reader.safetensors", "rtv.json"
+BASE_PREFIX = "encoder.embeddings."
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderCard:
+    """What the weights depend on.
+
+    `base_sha256` is the fingerprint of the base model, whose embeddings are used as they are. `stage` is
+    "recaller" or "verifier": how far training went. `temperature` and `bias` calibrate the verdict's logit
+    difference, `tau` was chosen on dev. `training` says by which command, on which data, with which seed.
+    """
+
+    base: str
+    base_sha256: str
+    stage: str
+    question_tokens: int = 40
+    passage_tokens: int = 200
+    shape: dict[str, int] | None = None
+    temperature: float = 1.0
+    bias: float = 0.0
+    tau: float = 0.5
+    training: dict[str, Any] | None = None
+
+
+def blank_network(
+    base: str = DEFAULT_MODEL, shape: ReaderShape | None = None
+) -> tuple[ReaderNetwork, ReaderCard]:
+    """A network with the base model's encoder and untrained heads, and its card."""
+    folder = find_pretrained(base)
+    network = ReaderNetwork(BertConfig.from_pretrained(folder), shape or ReaderShape())
+    network.encoder.load_state_dict(_base_weights(folder), strict=True)
+    return network, ReaderCard(base, fingerprint(folder), "blank", shape=network.shape.as_dict())
+
+
+def input_form(card: ReaderCard) -> InputForm:
+    """The tokenizer and lengths of a card."""
+    tokenizer = Tokenizer.from_file(str(find_pretrained(card.base) / "tokenizer.json"))
+    return InputForm(tokenizer, card.question_tokens, card.passage_tokens)
+
+
+def save_network(
+    network: ReaderNetwork, card: ReaderCard, folder: Path, dtype: torch.dtype = torch.bfloat16
+) -> None:
+    """Write weights (without the base model's embeddings) and card, each whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    own = {
+        name: tensor.detach().to(dtype).contiguous()
+        for name, tensor in network.state_dict().items()
+        if not name.startswith(BASE_PREFIX)
+    }
+    aside = folder / (WEIGHTS + ".partial")
+    save_file(own, aside)
+    aside.replace(folder / WEIGHTS)
+    (folder / CARD).write_text(json.dumps(asdict(card), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def read_card(folder: Path) -> ReaderCard:
+    """The card of a model folder. Raises MissingError or MismatchError."""
+    path = folder / CARD
+    if not path.is_file() or not (folder / WEIGHTS).is_file():
+        raise MissingError(
+            f"There is no reader in {folder}. Train one with `python -m rtv_core train recaller`, "
+            "then `python -m rtv_core train verifier`."
+        )
+    try:
+        return ReaderCard(**json.loads(path.read_text(encoding="utf-8")))
+    except (TypeError, ValueError) as error:
+        raise MismatchError(f"{path} is not a reader's card of this version: {error}") from error
+
+
+def load_network(folder: Path, dtype: torch.dtype = torch.float32) -> tuple[ReaderNetwork, ReaderCard]:
+    """A trained network in `dtype`, on the CPU, and its card.
+
+    Raises MismatchError if the base model is not the one it was trained from or a tensor doesn't fit.
+    """
+    card = read_card(folder)
+    base = find_pretrained(card.base)
+    if (found := fingerprint(base)) != card.base_sha256:
+        raise MismatchError(
+            f"The reader in {folder} was trained from {card.base} with hash {card.base_sha256[:12]}, but the one "
+            f"found here has {found[:12]}. Install the version that requirements.txt names."
+        )
+    network = ReaderNetwork(BertConfig.from_pretrained(base), ReaderShape(**(card.shape or {})))
+    own = {name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()}
+    embeddings = {
+        f"encoder.{name}": tensor
+        for name, tensor in _base_weights(base).items()
+        if f"encoder.{name}".startswith(BASE_PREFIX)
+    }
+    try:
+        network.load_state_dict(own | embeddings, strict=True)
+    except RuntimeError as error:
+        raise MismatchError(f"The weights in {folder} don't fit their card: {error}") from error
+    return network.to(dtype).eval(), card
+
+
+def _base_weights(folder: Path) -> dict[str, torch.Tensor]:
+    weights = load_file(folder / "model.safetensors")
+    plain = {name.removeprefix("bert."): tensor.float() for name, tensor in weights.items()}
+    return {
+        name: t
+        for name, t in plain.items()
+        if name.startswith(("embeddings.", "encoder.")) and "position_ids" not in name
+    }

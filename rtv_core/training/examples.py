@@ -1,0 +1,166 @@
+"""Training questions, the passages that the retriever really returns for them, and where they are answered."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import regex
+
+from rtv_core.records import Passage
+from rtv_core.text import covers, covers_any, find_answer
+from rtv_core.training.sources import SourceQuestion
+
+__all__ = ["Example", "answer_spans", "build_examples", "load_examples", "sample_sources", "save_examples"]
+
+RETRIEVED = 100
+DISTANT_RANKS = 20
+WORDS_OF_KEY = 8
+
+log = logging.getLogger(__name__)
+
+_WORD = regex.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A training question.
+
+    `gold`: rows of the corpus that were cut from the context in which its answers were read. `rows` and
+    `dense`: what the retriever returned, best first, with its scores, without passages of test contexts.
+    """
+
+    set: str
+    text: str
+    answers: tuple[tuple[str, ...], ...]
+    open: bool
+    gold: tuple[int, ...]
+    rows: tuple[int, ...]
+    dense: tuple[float, ...]
+
+    def status(self, row: int, rank: int | None, passage: Passage) -> str:
+        """Whether a passage answers ("positive"), doesn't ("negative") or may ("unknown").
+
+        A gold row that covers an answer does. Of an open question any passage among the first ranks that
+        covers one does, too; elsewhere an answer's string may stand by chance, so that nothing is said.
+        """
+        if not covers_any(passage.text, [s for spellings in self.answers for s in spellings]):
+            return "negative"
+        if row in self.gold or (self.open and rank is not None and rank <= DISTANT_RANKS):
+            return "positive"
+        return "unknown"
+
+
+def answer_spans(passage: Passage, answers: Iterable[Sequence[str]]) -> list[tuple[int, int]]:
+    """Every occurrence of every answer, longest spelling first, without those inside another of them."""
+    found: list[tuple[int, int]] = []
+    for spellings in answers:
+        own = {span for spelling in spellings for span in find_answer(passage.text, spelling)}
+        found += [s for s in own if not any(o != s and o[0] <= s[0] and s[1] <= o[1] for o in own)]
+    return sorted(set(found))
+
+
+def sample_sources(
+    questions: Sequence[SourceQuestion], shares: dict[str, int], seed: int
+) -> list[SourceQuestion]:
+    """At most `shares[set]` questions of each set, drawn at random; questions with several answers first."""
+    rng, by_set = random.Random(seed), defaultdict(list)
+    for question in questions:
+        by_set[question.set].append(question)
+    chosen = []
+    for name in sorted(by_set):
+        pool = by_set[name]
+        rng.shuffle(pool)
+        pool.sort(key=lambda q: len(q.answers) < 2)
+        chosen += pool[: shares.get(name, 0)]
+    return chosen
+
+
+def build_examples(
+    questions: Sequence[SourceQuestion],
+    passages: Sequence[Passage],
+    search: Callable[[Sequence[str], int], tuple[np.ndarray, np.ndarray]],
+    forbidden: Sequence[str],
+) -> Iterator[Example]:
+    """One example per question that some retrieved or gold passage answers.
+
+    `search(questions, k)` returns dense scores and rows, each (questions, k). `forbidden` are contexts of
+    dev and test questions: passages cut from them are never read in training.
+    """
+    locate = _Locator(passages)
+    closed = {row for context in forbidden for row in locate.rows(context)}
+    for start in range(0, len(questions), 256):
+        batch = questions[start : start + 256]
+        scores, rows = search([q.text for q in batch], RETRIEVED)
+        for question, score, row in zip(batch, scores, rows, strict=True):
+            kept = [(int(r), float(s)) for r, s in zip(row, score, strict=True) if int(r) not in closed]
+            gold = [r for r in locate.rows(question.context) if r not in closed] if question.context else []
+            example = Example(
+                question.set,
+                question.text,
+                question.answers,
+                question.open,
+                tuple(gold),
+                tuple(r for r, _ in kept),
+                tuple(round(s, 4) for _, s in kept),
+            )
+            if _answerable(example, passages):
+                yield example
+
+
+def _answerable(example: Example, passages: Sequence[Passage]) -> bool:
+    if example.gold:
+        spellings = [s for some in example.answers for s in some]
+        return any(covers_any(passages[row].text, spellings) for row in example.gold)
+    # Distant supervision: a short string occurs anywhere, so it counts for nothing.
+    spellings = [s for some in example.answers for s in some if len(s) > 3]
+    return any(
+        covers(passages[row].text, spelling) for row in example.rows[:DISTANT_RANKS] for spelling in spellings
+    )
+
+
+class _Locator:
+    """Finds the corpus rows that were cut from a longer text, whatever its spacing."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._words = [_WORD.findall(p.text) for p in passages]
+        self._first: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for row, words in enumerate(self._words):
+            self._first[tuple(words[:WORDS_OF_KEY])].append(row)
+
+    def rows(self, text: str) -> list[int]:
+        words, found = _WORD.findall(text), []
+        for i in range(len(words)):
+            for row in self._first.get(tuple(words[i : i + WORDS_OF_KEY]), ()):
+                if words[i : i + len(self._words[row])] == self._words[row]:
+                    found.append(row)
+        return list(dict.fromkeys(found))
+
+
+def save_examples(examples: Iterable[Example], path: Path) -> int:
+    """Write examples as JSONL.gz, whole or not at all; returns how many."""
+    count, aside = 0, path.with_suffix(".partial")
+    with gzip.open(aside, "wt", encoding="utf-8") as file:
+        for example in examples:
+            file.write(json.dumps(asdict(example), ensure_ascii=False, sort_keys=True) + "\n")
+            count += 1
+    aside.rename(path)
+    return count
+
+
+def load_examples(path: Path) -> list[Example]:
+    """The inverse of `save_examples`."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    for row in rows:
+        row["answers"] = tuple(tuple(spellings) for spellings in row["answers"])
+        for name in ("gold", "rows", "dense"):
+            row[name] = tuple(row[name])
+    return [Example(**row) for row in rows]

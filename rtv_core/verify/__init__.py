@@ -1,0 +1,1 @@
+"""Verify: one validity score per candidate, from its own evidence."""

@@ -1,0 +1,131 @@
+"""The embedded verifier: scores a candidate from the states that were read for recall, without reading again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from rtv_core.reading.form import InputForm, Pair
+from rtv_core.reading.network import PAIR_FACTS, TOTAL_FACTS, ReaderNetwork, VerifierInput
+from rtv_core.reading.reader import Reader
+from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, EvidencePassage, Verdict
+from rtv_core.text import covers_any, find_answer
+
+__all__ = ["EmbeddedVerifier", "verifier_input"]
+
+MENTIONS_A_PASSAGE = 4
+
+
+class EmbeddedVerifier:
+    """Softmax over the logits of "right" and "wrong", divided by a temperature that was fitted on dev."""
+
+    def __init__(self, reader: Reader, temperature: float = 1.0, bias: float = 0.0) -> None:
+        self._reader, self._temperature, self._bias = reader, temperature, bias
+
+    @torch.inference_mode()
+    def verify(self, question: str, evidence: Sequence[Evidence]) -> list[Verdict]:
+        """One verdict per body of evidence; a candidate without evidence scores 0."""
+        scored = [i for i, body in enumerate(evidence) if body.passages]
+        verdicts = [Verdict((0.0,) * len(EVIDENCE_SIZES)) for _ in evidence]
+        if not scored:
+            return verdicts
+        bodies = [evidence[i] for i in scored]
+        passages = {p.hit.passage.id: p.hit.passage for body in bodies for p in body.passages}
+        read = self._reader.read(question, list(passages.values()))
+        pairs = {name: states.pair for name, states in zip(passages, read, strict=True)}
+        hidden, at, start = torch.cat([states.hidden for states in read]), {}, 0
+        for name, states in zip(passages, read, strict=True):
+            at[name], start = start, start + len(states.hidden)
+
+        columns, weights = [], None
+        for k in EVIDENCE_SIZES:
+            x = verifier_input(
+                self._reader.network, self._reader.form, question, bodies, k, hidden, at, pairs
+            )
+            logits, weights = self._reader.network.verify(x)
+            # Softmax over two logits is a logistic function of their difference.
+            columns.append(((logits[:, 0] - logits[:, 1] + self._bias) / self._temperature).sigmoid())
+        p_right = torch.stack(columns, dim=1).tolist()
+        for row, i in enumerate(scored):
+            shares = weights[row, : len(bodies[row].passages)].tolist()
+            verdicts[i] = Verdict(tuple(p_right[row]), tuple(shares))
+        return verdicts
+
+
+def verifier_input(
+    network: ReaderNetwork,
+    form: InputForm,
+    question: str,
+    evidence: Sequence[Evidence],
+    k: int,
+    hidden: Tensor,
+    at: Mapping[str, int],
+    pairs: Mapping[str, Pair],
+) -> VerifierInput:
+    """The verifier's input for candidates with evidence, each cut to its first `k` passages.
+
+    `hidden` (tokens, width) holds the states of all passages of `pairs`, each from row `at[passage_id]` on.
+    """
+    cls, facts, candidate, place, totals = [], [], [], [], []
+    mention_pair, mention_start, mention_end = [], [], []
+    for c, body in enumerate(evidence):
+        passages = body.passages[:k]
+        for place_of, passage in enumerate(passages):
+            name = passage.hit.passage.id
+            mentions = _mentions(passage, body.candidate, pairs[name])
+            for first, last in mentions:
+                mention_pair.append(len(cls))
+                mention_start.append(at[name] + first)
+                mention_end.append(at[name] + last)
+            cls.append(at[name])
+            facts.append(_pair_facts(passage, body.candidate, len(mentions)))
+            candidate.append(c)
+            place.append(place_of)
+        totals.append(_total_facts(question, body.candidate, passages))
+    return VerifierInput(
+        states=hidden,
+        cls=torch.tensor(cls, dtype=torch.long),
+        mention_pair=torch.tensor(mention_pair, dtype=torch.long),
+        mention_start=torch.tensor(mention_start, dtype=torch.long),
+        mention_end=torch.tensor(mention_end, dtype=torch.long),
+        facts=torch.tensor(facts).reshape(-1, PAIR_FACTS),
+        candidate=torch.tensor(candidate, dtype=torch.long),
+        place=torch.tensor(place, dtype=torch.long),
+        words=network.mean_words([form.words(body.candidate.answer) for body in evidence]),
+        totals=torch.tensor(totals).reshape(-1, TOTAL_FACTS),
+    )
+
+
+def _mentions(passage: EvidencePassage, candidate: Candidate, pair: Pair) -> list[tuple[int, int]]:
+    """First and last token of the candidate's mentions in a passage's text, left to right."""
+    text = passage.hit.passage.text
+    places = sorted({place for spelling in candidate.spellings for place in find_answer(text, spelling)})
+    tokens = [pair.tokens_of(start, end) for start, end in places]
+    return [both for both in tokens if both is not None][:MENTIONS_A_PASSAGE]
+
+
+def _pair_facts(passage: EvidencePassage, candidate: Candidate, mentions: int) -> list[float]:
+    hit = passage.hit
+    return [
+        float(bool(passage.covers)),
+        hit.dense,
+        math.log1p(hit.rank) / 5,
+        1 / hit.rank,
+        mentions / MENTIONS_A_PASSAGE,
+        float(covers_any(hit.passage.title, candidate.spellings)),
+    ]
+
+
+def _total_facts(question: str, candidate: Candidate, passages: Sequence[EvidencePassage]) -> list[float]:
+    """Facts of the evidence at hand only: taking a passage away must change them."""
+    ranks = [p.hit.rank for p in passages if p.covers]
+    return [
+        len(ranks) / max(EVIDENCE_SIZES),
+        math.log1p(min(ranks, default=1000)) / 5,
+        min(len(candidate.answer.split()), 20) / 10,
+        float(covers_any(question, candidate.spellings)),
+        len(passages) / max(EVIDENCE_SIZES),
+    ]
