@@ -1,0 +1,1 @@
+"""What people said of candidates, kept in one SQLite file with the traces they saw."""

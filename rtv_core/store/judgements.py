@@ -1,0 +1,272 @@
+"""Judgements and the traces they were made on: an append-only log, read through views.
+
+Nothing is ever changed or deleted. A changed verdict is one more "judge" event; undo and redo are events too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import threading
+import zlib
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from sqlite_utils import Database
+
+from rtv_core.errors import InputError, MissingError, StoreError
+from rtv_core.records import Judgement, Trace
+from rtv_core.store.database import connect, plain_errors, transaction
+from rtv_core.store.validation import (
+    FLAGS,
+    checked_judgement,
+    checked_name,
+    checked_text,
+    checked_token,
+    composed,
+)
+from rtv_core.text import answer_key
+from rtv_core.wire import from_json, to_json, to_plain
+
+__all__ = ["Event", "JudgementStore"]
+
+_FIELDS = tuple(f.name for f in fields(Judgement))
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of the log: `judgement` was made ("judge"), taken back ("undo") or restored ("redo")."""
+
+    kind: str
+    at: str
+    judgement: Judgement
+
+
+class JudgementStore:
+    """The judgements in one SQLite file, for any number of threads and processes.
+
+    The file is made if it isn't there. Every method opens its own connection, and raises StoreError where
+    the file can't be read or written. Times are UTC, ISO 8601.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = Path(path)
+        self._turn = threading.Lock()  # SQLite's own waiting is unfair: a thread might never get its turn
+        with connect(self._path):
+            pass
+
+    def save_trace(self, trace: Trace) -> str:
+        """Keep a trace and return its id, which depends on everything but `seconds`. Twice is one row."""
+        plain = to_plain(trace)
+        text = checked_text("question", trace.question.text)
+        row = {
+            "id": _trace_id(plain),
+            "question": text,
+            "question_key": _question_key(text),
+            "provenance": to_json(trace.provenance),
+            "body": zlib.compress(_bytes(plain)),
+            "created_at": _now(),
+        }
+        with self._turn, transaction(self._path) as db:
+            db.table("traces").insert(row, pk="id", ignore=True)
+        return row["id"]
+
+    def load_trace(self, trace_id: str) -> Trace:
+        """A kept trace. Raises MissingError if there is none of this id."""
+        with connect(self._path) as db:
+            row = _trace_row(db, trace_id)
+        try:
+            return from_json(Trace, zlib.decompress(row["body"]).decode(errors="surrogatepass"))
+        except (zlib.error, ValueError, TypeError) as error:
+            raise StoreError(
+                f"The trace {trace_id} can't be read: {error}. Ask its question again."
+            ) from error
+
+    def traces(self, question: str) -> list[str]:
+        """The ids of the traces of a question, newest first; case and spacing don't matter."""
+        sql = "SELECT id FROM traces WHERE question_key = ? ORDER BY rowid DESC"
+        with connect(self._path) as db:
+            return [row["id"] for row in db.query(sql, [_question_key(question)])]
+
+    def provenance(self, trace_id: str) -> Mapping[str, str]:
+        """Which models, index and versions made a trace. Raises MissingError if there is none of this id."""
+        with connect(self._path) as db:
+            return MappingProxyType(json.loads(_trace_row(db, trace_id)["provenance"]))
+
+    def judge(self, judgement: Judgement, token: str) -> Judgement:
+        """Save a judgement; returns it as saved, with the time and the trace's own question.
+
+        `token` names the click or key press: sent again with the same judgement, nothing more is written.
+        An answer typed in (`recalled` False) that has a candidate's key counts as that candidate. Raises
+        MissingError for an unknown trace and InputError for anything not allowed.
+        """
+        token = checked_token(token)
+        judgement = checked_judgement(judgement)
+        with self._turn, transaction(self._path) as db:
+            judgement = _of_trace(judgement, _trace_row(db, judgement.trace_id))
+            if (saved := _by_token(db, judgement.annotator, token)) is not None:
+                return _same(saved, judgement, token)
+            judgement = replace(judgement, at=_now())
+            row = to_plain(judgement) | {
+                "kind": "judge",
+                "token": token,
+                "answer_key": answer_key(judgement.answer) or judgement.answer,
+            }
+            del row["question"]
+            db.table("events").insert(row)
+        return judgement
+
+    def undo(self, trace_id: str, annotator: str) -> Judgement | None:
+        """Take back the annotator's last judgement of a trace, step by step; None when none is left."""
+        last_live = """
+            SELECT * FROM live_judgements WHERE trace_id = :trace AND annotator = :annotator
+            ORDER BY id DESC LIMIT 1
+        """
+        return self._step("undo", last_live, trace_id, annotator)
+
+    def redo(self, trace_id: str, annotator: str) -> Judgement | None:
+        """Restore what was taken back last; None when there is nothing, or a judgement came since."""
+        last_undone = """
+            SELECT judged.*, traces.question
+            FROM (
+                SELECT target, max(id) AS id FROM events
+                WHERE trace_id = :trace AND annotator = :annotator AND target IS NOT NULL GROUP BY target
+            ) AS last
+            JOIN events AS step ON step.id = last.id AND step.kind = 'undo'
+            JOIN events AS judged ON judged.id = last.target
+            JOIN traces ON traces.id = judged.trace_id
+            WHERE last.id > (
+                SELECT max(id) FROM events
+                WHERE trace_id = :trace AND annotator = :annotator AND kind = 'judge'
+            )
+            ORDER BY last.id DESC LIMIT 1
+        """
+        return self._step("redo", last_undone, trace_id, annotator)
+
+    def current(self, trace_id: str | None = None, annotator: str | None = None) -> list[Judgement]:
+        """The verdicts that stand, newest first: one for each trace, annotator and answer."""
+        return self._current({"trace_id": trace_id, "annotator": _sought(annotator)})
+
+    def for_question(self, question: str, annotator: str | None = None) -> list[Judgement]:
+        """The verdicts that stand on any trace of a question, newest first; case and spacing don't matter.
+
+        Traces of other runs may each have a verdict on the same answer: the first is the latest.
+        """
+        return self._current({"question_key": _question_key(question), "annotator": _sought(annotator)})
+
+    def history(self, trace_id: str) -> list[Event]:
+        """Every event of a trace, oldest first."""
+        sql = """
+            SELECT judged.*, traces.question, events.kind AS event_kind, events.at AS event_at
+            FROM events
+            JOIN events AS judged ON judged.id = coalesce(events.target, events.id)
+            JOIN traces ON traces.id = events.trace_id
+            WHERE events.trace_id = ? ORDER BY events.id
+        """
+        with connect(self._path) as db:
+            rows = list(db.query(sql, [_bindable(trace_id)]))
+        return [Event(row["event_kind"], row["event_at"], _judgement(row)) for row in rows]
+
+    def backup(self, path: Path | str) -> None:
+        """Copy everything to a new file, also while others write. Raises StoreError if it exists."""
+        path = Path(path)
+        part = path.with_name(f"{path.name}.part")
+        with connect(self._path) as db, plain_errors(path):
+            if path.exists():
+                raise StoreError(f"{path} is there already. Give the backup a new name.")
+            try:
+                with closing(sqlite3.connect(part)) as copy:
+                    db.conn.backup(copy)
+                part.rename(path)
+            finally:
+                part.unlink(missing_ok=True)
+
+    def _step(self, kind: str, target_sql: str, trace_id: str, annotator: str) -> Judgement | None:
+        """Append an undo or redo of the judgement that `target_sql` finds."""
+        names = {"trace": _bindable(trace_id), "annotator": checked_name(annotator)}
+        with self._turn, transaction(self._path) as db:
+            row = next(iter(db.query(target_sql, names)), None)
+            if row is None:
+                return None
+            event = {"kind": kind, "at": _now(), "target": row["id"]}
+            db.table("events").insert(event | {name: row[name] for name in ("trace_id", "annotator")})
+            return _judgement(row)
+
+    def _current(self, wanted: Mapping[str, str | None]) -> list[Judgement]:
+        wanted = {column: _bindable(value) for column, value in wanted.items() if value is not None}
+        where = " AND ".join(f"{column} = :{column}" for column in wanted) or "1"
+        sql = f"SELECT * FROM current_judgements WHERE {where} ORDER BY id DESC"
+        with connect(self._path) as db:
+            return [_judgement(row) for row in db.query(sql, wanted)]
+
+
+def _of_trace(judgement: Judgement, row: Mapping[str, Any]) -> Judgement:
+    """The judgement with the trace's question, and `recalled` as the trace's candidates say."""
+    candidates = json.loads(zlib.decompress(row["body"]))["candidates"]
+    spellings = {spelling for c in candidates for spelling in (c["answer"], *c["spellings"])}
+    recalled = judgement.answer in spellings
+    if judgement.recalled and not recalled:
+        raise InputError(
+            f"{judgement.answer[:80]!r} is no candidate of this trace. Choose a candidate, or add the answer "
+            "as one that is missing."
+        )
+    recalled = recalled or answer_key(judgement.answer) in map(answer_key, spellings)
+    return replace(judgement, question=row["question"], recalled=recalled)
+
+
+def _same(saved: Judgement, judgement: Judgement, token: str) -> Judgement:
+    if replace(saved, at="") != replace(judgement, at=""):
+        raise InputError(f"The client token {token!r} was used for another judgement. Send a new one.")
+    return saved
+
+
+def _trace_row(db: Database, trace_id: str) -> Mapping[str, Any]:
+    row = next(iter(db.query("SELECT * FROM traces WHERE id = ?", [_bindable(trace_id)])), None)
+    if row is None:
+        raise MissingError(f"There is no trace {str(trace_id)[:80]!r}. Ask its question again.")
+    return row
+
+
+def _by_token(db: Database, annotator: str, token: str) -> Judgement | None:
+    sql = """
+        SELECT events.*, traces.question FROM events JOIN traces ON traces.id = events.trace_id
+        WHERE annotator = ? AND token = ?
+    """
+    row = next(iter(db.query(sql, [annotator, token])), None)
+    return None if row is None else _judgement(row)
+
+
+def _judgement(row: Mapping[str, Any]) -> Judgement:
+    return Judgement(**{name: bool(row[name]) if name in FLAGS else row[name] for name in _FIELDS})
+
+
+def _trace_id(plain: Mapping[str, Any]) -> str:
+    timeless = {name: value for name, value in plain.items() if name != "seconds"}
+    return hashlib.sha256(_bytes(timeless)).hexdigest()[:16]
+
+
+def _bytes(plain: Mapping[str, Any]) -> bytes:
+    return to_json(plain).encode(errors="surrogatepass")  # a corpus may hold half a character
+
+
+def _question_key(question: str) -> str:
+    return " ".join(checked_text("question", question).casefold().split())
+
+
+def _sought(annotator: str | None) -> str | None:
+    return None if annotator is None else composed(annotator)
+
+
+def _bindable(value: str) -> str:
+    """The value as SQLite takes it; half characters, which it doesn't, are found nowhere."""
+    return str(value).encode(errors="replace").decode()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
