@@ -32,7 +32,7 @@ TOKENIZERS = (
 )
 """The files that say how text becomes tokens; the first complete set counts."""
 
-_HUB_ID = regex.compile(r"[\w.-]+/[\w.-]+|[\w.-]+")
+_HUB_ID = regex.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def find_pretrained(name: str = DEFAULT_MODEL) -> Path:
 
     The package is located, not imported. Raises MissingError if the model is nowhere to be had.
     """
-    if (folder := Path(name).expanduser()).is_dir():
+    if name and (folder := Path(name).expanduser()).is_dir():
         return folder
     if (packaged := _find_packaged(name)) is not None:
         return packaged

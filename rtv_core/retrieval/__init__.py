@@ -1,0 +1,1 @@
+"""Find passages: by meaning, by words, and both together."""
