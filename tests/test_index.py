@@ -174,6 +174,7 @@ def test_an_existing_index_stays_unless_it_may_be_overwritten(copied, tmp_path):
     with pytest.raises(InputError, match=r"exists.*--overwrite"):
         build_index(corpus, copied, encoder)
     assert (len(open_index(copied)), encoder.texts) == (30, [])
+    shutil.copytree(copied, tmp_path / "index.former")  # as if an earlier build had died in its last step
     build_index(corpus, copied, encoder, overwrite=True)
     assert len(open_index(copied)) == 5
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.jsonl", "index"]

@@ -309,6 +309,7 @@ def _publish(work: Path, out: Path, overwrite: bool) -> None:
     _refuse_existing(out, overwrite)  # someone may have put it there in the meantime
     former = out.with_name(f"{out.name}.former")
     if out.exists():
+        shutil.rmtree(former, ignore_errors=True)  # left when an earlier build died right here
         out.rename(former)
     work.rename(out)
     shutil.rmtree(former, ignore_errors=True)
