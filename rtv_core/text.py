@@ -14,6 +14,7 @@ Two rules say whether a passage covers an answer:
 from __future__ import annotations
 
 import calendar
+import re
 import string
 import unicodedata
 from collections.abc import Sequence
@@ -39,7 +40,7 @@ COVERAGE_RULES = ("strict", "official")
 
 _TOKEN = regex.compile(r"[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]")
 _WORD = regex.compile(r"[\p{L}\p{N}\p{M}]+")
-_ARTICLES = regex.compile(r"\b(a|an|the)\b")
+_ARTICLES = re.compile(r"\b(a|an|the)\b")  # re, as in those scripts: regex has other word boundaries
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _SMALL_WORDS = frozenset(("the", "of", "on", "to", "for", "mr", "miss", "mrs", "dr"))
 _MONTHS = frozenset(name.lower() for name in calendar.month_name if name)
@@ -60,7 +61,7 @@ def answer_key(text: str) -> str:
     "Beyoncé" and "Beyonce", "Jean-Luc" and "Jean Luc", "24 April 2010" and "April 24, 2010" have one key.
     Text that holds nothing else (say "C++" against "C") keeps its symbols.
     """
-    plain = unicodedata.normalize("NFKD", text).casefold()
+    plain = unicodedata.normalize("NFKD", text).casefold().replace("’", "'")
     plain = "".join(c for c in plain if not unicodedata.combining(c)).replace("'s ", " ")
     symbols = [c for c in plain if c in "+#%°$€£"]
     words = [w for w in _WORD.findall(plain) if w not in ("a", "an", "the")] or plain.split()
