@@ -32,7 +32,7 @@ def to_json(value: Any, indent: int | None = None) -> str:
 
 
 def from_plain(kind: type[T], value: Any) -> T:
-    """The inverse of `to_plain` for a record type. Raises TypeError for a field it doesn't know."""
+    """The inverse of `to_plain` for a record type. Raises TypeError for an unknown or missing field."""
     return _build(kind, value)
 
 
@@ -44,6 +44,8 @@ def from_json(kind: type[T], text: str) -> T:
 def _build(kind: Any, value: Any) -> Any:
     origin, args = get_origin(kind), get_args(kind)
     if is_dataclass(kind):
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{kind.__name__} must be an object, not {type(value).__name__}")
         hints = _hints(kind)
         if unknown := set(value) - set(hints):
             raise TypeError(f"{kind.__name__} has no field {sorted(unknown)[0]!r}")

@@ -603,7 +603,8 @@ def test_csv_has_a_header_and_plain_values(store: JudgementStore, trace_id: str)
 
 
 def test_csv_cells_that_could_run_get_an_apostrophe(store: JudgementStore, trace_id: str) -> None:
-    assert _csv_notes(store, trace_id, HOSTILE[:14]) == [f"'{text}" for text in HOSTILE[:14]]
+    risky = [*HOSTILE[:14], "\ttext", "\rtext"]
+    assert _csv_notes(store, trace_id, risky) == [f"'{text}" for text in risky]
 
 
 def test_csv_cells_that_can_not_run_stay_as_they_are(store: JudgementStore, trace_id: str) -> None:

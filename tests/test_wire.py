@@ -78,3 +78,8 @@ def test_an_unknown_or_missing_field_is_named() -> None:
         from_json(Passage, '{"id": "", "title": "", "txt": ""}')
     with pytest.raises(TypeError, match="'text'"):
         from_json(Passage, '{"id": "", "title": ""}')
+
+
+def test_a_record_that_is_no_object_is_refused() -> None:
+    with pytest.raises(TypeError, match="Question must be an object, not list"):
+        from_json(Trace, '{"question": []}')
