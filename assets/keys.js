@@ -1,0 +1,455 @@
+// The one listener of the page: clicks and keys become events for the server; moving tau or k changes marks only.
+(() => {
+  const rtv = (window.rtv = window.rtv || {});
+  if (rtv.ready) return;
+  rtv.ready = true;
+
+  const SIZES = [1, 5, 10];
+  const VERDICTS = { 1: "listed", 2: "variant", 3: "unlisted", 4: "invalid", 5: "unsure" };
+  const EVIDENCE = { q: "supports", w: "insufficient", e: "contradicts", r: "other-entity" };
+  const NAME = "rtv-annotator";
+  const SLOW = 6000; // ms after which an unanswered verdict counts as not saved
+  const PARTS = ["candidates", "evidence", "passages", "progress", "saved", "judge"].map((name) => `rtv-${name}`);
+
+  const knobs = { tau: null, k: null, single: null };
+  const linked = new URLSearchParams(location.search);
+  let wanted = linked.get("candidate");
+  let chosen = null; // { key, typed }
+  let passage = null; // rank of the chosen passage
+  let evidenceDraft = ""; // an evidence verdict given before the verdict itself
+  let pendingVerdict = ""; // a verdict that waits for its gold answer
+  let asked = ""; // the question the view belongs to
+
+  const $ = (selector, root = document) => root.querySelector(selector);
+  const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const numbers = (text) => (text ? text.split(" ").map(Number) : []);
+  const list = () => $(".rtv-candidates");
+  const rows = () => $$(".rtv-candidates > .row");
+  const rowOf = (key) => rows().find((row) => row.dataset.key === key);
+  const set = (element, name, value) => {
+    if (element && element.dataset[name] !== String(value)) element.dataset[name] = value;
+  };
+  const put = (element, text) => {
+    if (element && element.textContent !== String(text)) element.textContent = text;
+  };
+  const token = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16)).join("-");
+  const send = (event, data) => rtv.send && rtv.send(event, data);
+
+  // Marks -----------------------------------------------------------------------------------------------------
+
+  // The same rule as rtv_core.thresholds.judge, on the places and repeats that it computed.
+  function stateOf(row, at) {
+    const scores = numbers(row.dataset.p);
+    if (!row.dataset.index) return "missed";
+    if (!scores.length) return "unverified";
+    const above = scores[at] > knobs.tau;
+    const best = numbers(row.dataset.places)[at] === 0;
+    const first = numbers(row.dataset.keeps)[at] === 1;
+    if (best) return above ? "accepted" : "fallback";
+    if (knobs.single) return "rejected";
+    if (above) return first ? "accepted" : "repeat";
+    return "rejected";
+  }
+
+  function mark() {
+    const ol = list();
+    if (!ol || knobs.tau === null) return;
+    const at = SIZES.indexOf(knobs.k);
+    ol.style.setProperty("--tau", knobs.tau);
+    const candidates = rows().filter((row) => row.dataset.index);
+    const place = (row) => (row.dataset.p ? numbers(row.dataset.places)[at] : 1e6 + Number(row.dataset.index));
+    const sorted = [...candidates].sort((a, b) => place(a) - place(b));
+    const gold = new Set();
+    let answers = 0;
+    let line = 0;
+    for (const row of sorted) {
+      const scores = numbers(row.dataset.p);
+      const state = stateOf(row, at);
+      set(row, "state", state);
+      if (scores.length) {
+        row.style.setProperty("--p", scores[at]);
+        put($(".score", row), scores[at].toFixed(2));
+        if (scores[at] > knobs.tau) line += 1;
+      }
+      if (state === "accepted" || state === "fallback") {
+        answers += 1;
+        numbers(row.dataset.gold).forEach((i) => gold.add(i));
+      }
+    }
+    arrange(ol, sorted, line);
+    put($("[data-tau-text]"), knobs.tau.toFixed(2));
+    put($("[data-count=answers]"), answers);
+    put($("[data-count=gold]"), gold.size);
+    const tauLine = $(".tau-line", ol);
+    if (tauLine) set(tauLine, "none", line === 0 ? 1 : 0);
+    markEvidence(at);
+  }
+
+  function arrange(ol, sorted, line) {
+    const tauLine = $(".tau-line", ol);
+    const order = tauLine ? [...sorted.slice(0, line), tauLine, ...sorted.slice(line)] : sorted;
+    order.forEach((element, i) => {
+      if (ol.children[i] !== element) ol.insertBefore(element, ol.children[i]);
+    });
+  }
+
+  function markEvidence(at) {
+    const head = $("#rtv-evidence .rtv-head.evidence");
+    if (!head) return;
+    const row = rowOf(head.dataset.key);
+    if (!row || !row.dataset.p) return;
+    set(head, "state", row.dataset.state);
+    const score = $(".score", head);
+    if (score) put(score, numbers(row.dataset.p)[at].toFixed(2));
+    $$("[data-k]", head).forEach((element) => element.classList.toggle("chosen", Number(element.dataset.k) === knobs.k));
+    $$("#rtv-evidence [data-place]").forEach((item) =>
+      item.toggleAttribute("data-unused", Number(item.dataset.place) >= knobs.k),
+    );
+  }
+
+  rtv.mark = (tau, k, single) => {
+    knobs.tau = Number(tau);
+    knobs.k = Number(k);
+    knobs.single = Boolean(single);
+    mark();
+    address();
+  };
+
+  // One selection, everywhere ---------------------------------------------------------------------------------
+
+  function select() {
+    const key = chosen && chosen.key;
+    const row = key && rowOf(key);
+    const gave = new Set(row ? numbers(row.dataset.ranks) : []);
+    const used = new Set(row ? numbers(row.dataset.evidence) : []);
+    const givenBy = (r) => passage !== null && numbers(r.dataset.ranks).includes(passage);
+    rows().forEach((r, i) => {
+      r.setAttribute("aria-selected", String(r.dataset.key === key));
+      r.tabIndex = row ? (r === row ? 0 : -1) : i === 0 ? 0 : -1;
+      r.toggleAttribute("data-given", givenBy(r));
+    });
+    $$(".rtv-passages > .hit").forEach((hit, i) => {
+      const rank = Number(hit.dataset.rank);
+      hit.setAttribute("aria-selected", String(rank === passage));
+      hit.tabIndex = passage === null ? (i === 0 ? 0 : -1) : rank === passage ? 0 : -1;
+      hit.toggleAttribute("data-gives", gave.has(rank));
+      hit.toggleAttribute("data-used", used.has(rank) && !gave.has(rank));
+    });
+    $$(".rtv-ticks > i").forEach((tick) => {
+      const rank = Number(tick.dataset.rank);
+      tick.className = [
+        gave.has(rank) ? "gives" : used.has(rank) ? "used" : "",
+        rank === passage ? "chosen" : "",
+      ].join(" ");
+    });
+    const caption = $(".rtv-chosen-count");
+    if (caption) {
+      const text = row && row.dataset.index
+        ? `● ${gave.size} gave the chosen candidate · ○ evidence for it`
+        : caption.dataset.default;
+      put(caption, text);
+    }
+  }
+
+  function choose(row, focus) {
+    if (!row) return;
+    const before = chosen ? chosen.key : "";
+    chosen = { key: row.dataset.key, typed: row.dataset.index ? "" : row.dataset.answer };
+    evidenceDraft = "";
+    pendingVerdict = "";
+    select();
+    if (focus) row.focus({ preventScroll: true });
+    row.scrollIntoView({ block: "nearest" });
+    send("choose", { ...chosen, before });
+    address();
+  }
+
+  function chooseTyped(text) {
+    const before = chosen ? chosen.key : "";
+    chosen = { key: "", typed: text };
+    evidenceDraft = "";
+    pendingVerdict = "";
+    select();
+    send("choose", { ...chosen, before });
+  }
+
+  function step(by) {
+    const all = rows();
+    if (!all.length) return;
+    const at = all.findIndex((row) => chosen && row.dataset.key === chosen.key);
+    const next = at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1);
+    choose(all[next], document.activeElement && document.activeElement.closest(".rtv-candidates"));
+  }
+
+  function choosePassage(rank, jump) {
+    passage = passage === rank && !jump ? null : rank;
+    select();
+    const hit = $(`.rtv-passages > .hit[data-rank="${rank}"]`);
+    if (hit && jump) hit.scrollIntoView({ block: "nearest" });
+    if (passage !== null) {
+      const first = $(".rtv-candidates > .row[data-given]");
+      if (first && !$(".rtv-candidates > .row[data-given][aria-selected=true]")) first.scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  // Judging ---------------------------------------------------------------------------------------------------
+
+  // A line under the verdict buttons for what the page itself has to say; the server's line gives way to it.
+  function say(text, kind = "") {
+    const line = $(".rtv-judge .rtv-local");
+    if (!line) return;
+    line.textContent = text;
+    line.className = `rtv-local ${kind}`;
+    $("#rtv-saved").classList.toggle("rtv-covered", Boolean(text));
+  }
+
+  function judge(label) {
+    const bar = $(".rtv-judge");
+    if (!chosen || !bar) return say("Choose a candidate first (j).", "busy");
+    const button = $(`[data-verdict="${label}"]`, bar);
+    if (!button || button.disabled) return say(`No gold is known for this question, so no answer can be ${label}.`, "busy");
+    const gold = $("[data-gold]", bar);
+    const index = gold && gold.value !== "" ? Number(gold.value) : null;
+    if ((label === "listed" || label === "variant") && index === null) {
+      pendingVerdict = label;
+      gold.focus();
+      return say(`Which gold answer is it? Choose it, then it is saved as ${label}.`, "busy");
+    }
+    pendingVerdict = "";
+    const given = token();
+    $$("[data-verdict]", bar).forEach((b) => b.setAttribute("aria-pressed", String(b === button)));
+    say("Saving…", "busy");
+    send("judge", {
+      ...chosen,
+      label,
+      evidence: evidenceDraft || bar.dataset.evidence || "",
+      gold: label === "listed" || label === "variant" ? index : null,
+      token: given,
+    });
+    setTimeout(() => {
+      if ($(".rtv-local").textContent === "Saving…" && !$(`[data-token="${given}"]`)) {
+        say("✕ Not saved: the server does not answer. Your words are kept; press the key again.", "bad");
+      }
+    }, SLOW);
+  }
+
+  function judgeEvidence(label) {
+    const bar = $(".rtv-judge");
+    if (!chosen || !bar) return say("Choose a candidate first (j).", "busy");
+    evidenceDraft = label;
+    $$("[data-evidence-verdict]", bar).forEach((b) =>
+      b.setAttribute("aria-pressed", String(b.dataset.evidenceVerdict === label)),
+    );
+    if (bar.dataset.label) judge(bar.dataset.label);
+    else say("Now the verdict on the answer, 1 to 5: both are saved together.", "busy");
+  }
+
+  const again = (event) => send(event, chosen || {});
+
+  // The address -----------------------------------------------------------------------------------------------
+
+  function address() {
+    const progress = $(".rtv-progress[data-question]");
+    if (!progress) return;
+    const parameters = new URLSearchParams();
+    parameters.set("q", progress.dataset.question);
+    const profile = $("[data-profile]");
+    if (profile) parameters.set("profile", profile.dataset.profile);
+    if (knobs.tau !== null) parameters.set("tau", String(Math.round(knobs.tau * 1e4) / 1e4));
+    if (knobs.k !== null) parameters.set("k", String(knobs.k));
+    if (knobs.single) parameters.set("single", "1");
+    new URLSearchParams(progress.dataset.link).forEach((value, name) => parameters.set(name, value));
+    const row = chosen && rowOf(chosen.key);
+    if (row) parameters.set("candidate", row.dataset.answer);
+    else if (wanted) parameters.set("candidate", wanted);
+    for (const name of ["__theme"]) if (linked.has(name)) parameters.set(name, linked.get(name));
+    const next = `${location.pathname}?${parameters}`;
+    if (next !== location.pathname + location.search) history.replaceState(null, "", next);
+  }
+
+  // After the server has drawn something -----------------------------------------------------------------------
+
+  function refresh() {
+    const progress = $(".rtv-progress[data-question]");
+    if (progress && progress.dataset.question !== asked) {
+      if (asked) wanted = null;
+      asked = progress.dataset.question;
+      chosen = null;
+      passage = null;
+    }
+    const ol = list();
+    if (ol && knobs.tau === null && ol.dataset.tau) {
+      knobs.tau = Number(ol.dataset.tau);
+      knobs.k = Number(ol.dataset.k);
+      knobs.single = ol.dataset.single === "1";
+    }
+    const head = $("#rtv-evidence .rtv-head.evidence");
+    if (chosen && !chosen.key && head) chosen.key = head.dataset.key;
+    mark();
+    select();
+    if (ol && ol.dataset.running === "0") settle(head);
+    address();
+    const answer = $("#rtv-saved .rtv-saved");
+    const words = answer ? answer.dataset.token + answer.textContent : "";
+    if (words !== heard) {
+      heard = words;
+      say("");
+    }
+  }
+
+  let heard = ""; // the server's last line about a verdict
+
+  // Once a run has ended: choose the linked or the best candidate, or fetch evidence that was not there before.
+  function settle(head) {
+    if (!chosen) {
+      const linkedRow = wanted && rows().find((row) => row.dataset.answer === wanted);
+      wanted = null;
+      choose(linkedRow || rows()[0]);
+    } else if (head && head.dataset.key === chosen.key && head.dataset.complete === "0") {
+      const row = rowOf(chosen.key);
+      if (row && row.dataset.p && head.dataset.asked !== "1") {
+        head.dataset.asked = "1";
+        send("choose", { ...chosen, before: chosen.key });
+      }
+    }
+  }
+
+  // Own changes are dropped, so that drawing never answers itself.
+  const drawn = new MutationObserver(() => {
+    refresh();
+    drawn.takeRecords();
+  });
+
+  // Listeners -------------------------------------------------------------------------------------------------
+
+  const typing = (element) =>
+    element &&
+    (element.isContentEditable ||
+      element.tagName === "TEXTAREA" ||
+      element.tagName === "SELECT" ||
+      (element.tagName === "INPUT" && !["range", "radio", "checkbox", "button"].includes(element.type)));
+  const onExplore = () => {
+    const page = $("#rtv-columns");
+    return page && page.offsetParent !== null;
+  };
+
+  document.addEventListener("click", (event) => {
+    const hit = (selector) => event.target.closest(selector);
+    let found;
+    if ((found = hit("[data-example]"))) {
+      const open = found.closest("details.rtv-examples");
+      if (open) open.open = false;
+      send("example", { question: found.dataset.example });
+    } else if ((found = hit("[data-verdict]"))) judge(found.dataset.verdict);
+    else if ((found = hit("[data-evidence-verdict]"))) judgeEvidence(found.dataset.evidenceVerdict);
+    else if ((found = hit("[data-action]"))) again(found.dataset.action);
+    else if ((found = hit("[data-show-rank]"))) choosePassage(Number(found.dataset.showRank), true);
+    else if ((found = hit(".rtv-ticks > i"))) choosePassage(Number(found.dataset.rank), true);
+    else if ((found = hit(".rtv-candidates > .row"))) {
+      choose(found, true);
+      if (matchMedia("(max-width: 860px)").matches) $("#rtv-middle").scrollIntoView({ block: "start" });
+    } else if ((found = hit(".rtv-passages > .hit"))) {
+      if (!String(getSelection())) choosePassage(Number(found.dataset.rank));
+    } else if ((found = hit("[data-help]"))) help();
+    for (const details of $$("details.rtv-examples[open]")) if (!details.contains(event.target)) details.open = false;
+  });
+
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-gold]") && chosen) {
+      const bar = $(".rtv-judge");
+      const label = pendingVerdict || (["listed", "variant"].includes(bar.dataset.label) ? bar.dataset.label : "");
+      if (label && event.target.value !== "") judge(label);
+    }
+    if (event.target.closest("#rtv-annotator")) {
+      localStorage.setItem(NAME, event.target.value);
+      setTimeout(() => send("refresh", chosen || {}), 50);
+    }
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const element = document.activeElement;
+    if (event.isComposing) return;
+    if (typing(element)) {
+      if (event.key === "Escape") element.blur();
+      if (event.key === "Enter" && element.closest("#rtv-missing-text")) {
+        event.preventDefault();
+        event.stopPropagation();
+        const text = element.value.trim();
+        if (text && asked) chooseTyped(text);
+      }
+      if (event.key === "Enter" && element.closest("#rtv-note")) {
+        event.preventDefault();
+        event.stopPropagation();
+        const label = $(".rtv-judge") && $(".rtv-judge").dataset.label;
+        if (label) judge(label);
+        else say("Now the verdict, 1 to 5 (Esc leaves this field): the note is saved with it.", "busy");
+      }
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || !onExplore() || $("dialog[open]")) return;
+    const key = event.key;
+    const inCandidates = element && element.closest(".rtv-candidates");
+    const inPassages = element && element.closest(".rtv-passages");
+    let done = true;
+    if (key === "j" || (inCandidates && key === "ArrowDown")) step(1);
+    else if (key === "k" || (inCandidates && key === "ArrowUp")) step(-1);
+    else if (inPassages && (key === "ArrowDown" || key === "ArrowUp")) {
+      const all = $$(".rtv-passages > .hit");
+      const next = all[all.indexOf(element.closest(".hit")) + (key === "ArrowDown" ? 1 : -1)];
+      if (next) {
+        next.tabIndex = 0;
+        next.focus();
+      }
+    } else if ((key === "Enter" || key === " ") && inCandidates) choose(element.closest(".row"), true);
+    else if ((key === "Enter" || key === " ") && inPassages) choosePassage(Number(element.closest(".hit").dataset.rank));
+    else if (VERDICTS[key]) judge(VERDICTS[key]);
+    else if (EVIDENCE[key]) judgeEvidence(EVIDENCE[key]);
+    else if (key === "z") again("undo");
+    else if (key === "Z") again("redo");
+    else if (key === "n") $("#rtv-note textarea, #rtv-note input").focus();
+    else if (key === "/") $("#rtv-question textarea, #rtv-question input").focus();
+    else if (key === "?") help();
+    else done = false;
+    if (done) event.preventDefault();
+  }, true);
+
+  function help() {
+    const dialog = $("dialog.rtv-keys");
+    if (dialog && !dialog.open) dialog.showModal();
+  }
+
+  // The name is remembered in this browser; the field appears when Gradio has drawn the page.
+  function rememberName() {
+    const field = $("#rtv-annotator textarea, #rtv-annotator input");
+    if (!field) return false;
+    const name = localStorage.getItem(NAME);
+    if (name && field.value !== name) {
+      const prototype = field.tagName === "TEXTAREA" ? HTMLTextAreaElement.prototype : HTMLInputElement.prototype;
+      Object.getOwnPropertyDescriptor(prototype, "value").set.call(field, name);
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    return true;
+  }
+
+  function start() {
+    let named = false;
+    const watched = new Set();
+    const found = () => {
+      named = named || rememberName();
+      for (const id of PARTS) {
+        const part = document.getElementById(id);
+        if (part && !watched.has(part)) {
+          watched.add(part);
+          drawn.observe(part, { childList: true, subtree: true, characterData: true, attributes: true });
+        }
+      }
+      if (named && watched.size === PARTS.length) waiting.disconnect();
+    };
+    const waiting = new MutationObserver(found);
+    waiting.observe(document.body, { childList: true, subtree: true });
+    found();
+  }
+
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();

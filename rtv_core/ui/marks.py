@@ -1,0 +1,144 @@
+"""What the page marks on each candidate: its place under each k, the gold it equals, what a person said of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rtv_core.records import EVIDENCE_SIZES, Hit, Judgement, Question, Trace
+from rtv_core.settings import VerifierSettings
+from rtv_core.text import COVERAGE_RULES, answer_key, covers, normalise_answer
+from rtv_core.thresholds import judge
+
+__all__ = ["Row", "candidate_key", "candidate_rows", "covering", "extra_rows", "gold_answers", "latest"]
+
+EVERYTHING = -1.0
+"""A threshold that every score passes: under it, only a repeat of a better candidate is not accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One answer as the page lists it.
+
+    `index` is its place in `Trace.candidates`, None for an answer that was not recalled. `ranks` are the
+    passages that gave it, `evidence_ranks` those gathered for it. `p_right`, `places` and `keeps` have one
+    entry per evidence size, none before the candidate is verified; a place is its rank by score, from 0, and
+    `keeps` is False for a repeat of a better candidate. `gold` holds the indices of the gold answers it equals.
+    """
+
+    key: str
+    answer: str
+    index: int | None = None
+    spellings: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = ()
+    evidence_ranks: tuple[int, ...] = ()
+    p_right: tuple[float, ...] = ()
+    places: tuple[int, ...] = ()
+    keeps: tuple[bool, ...] = ()
+    gold: tuple[int, ...] = ()
+    judgement: Judgement | None = None
+
+
+def candidate_key(answer: str) -> str:
+    """A short id that the spellings of one answer share and that says nothing else."""
+    key = answer_key(answer) or answer.strip()
+    return hashlib.blake2s(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def gold_answers(question: Question) -> tuple[tuple[str, ...], ...]:
+    """The distinct gold answers over all annotations, each with all its spellings."""
+    united: list[tuple[str, ...]] = []
+    for spellings in (answer for annotation in question.answers for answer in annotation if answer):
+        same = (i for i, known in enumerate(united) if _names(known) & _names(spellings))
+        if (i := next(same, None)) is None:
+            united.append(spellings)
+        else:
+            united[i] = tuple(dict.fromkeys(united[i] + spellings))
+    return tuple(united)
+
+
+def latest(judgements: Sequence[Judgement]) -> dict[str, Judgement]:
+    """The newest judgement of each answer, by candidate key."""
+    return {candidate_key(j.answer): j for j in sorted(judgements, key=lambda j: j.at)}
+
+
+def candidate_rows(trace: Trace, judgements: Sequence[Judgement] = (), k: int = 10) -> tuple[Row, ...]:
+    """The candidates, verified ones first in the order of their score from `k` passages, then the others."""
+    gold, said = [_names(g) for g in gold_answers(trace.question)], latest(judgements)
+    ranks = [_places(trace, size) for size in EVIDENCE_SIZES]
+    rows = []
+    for i, candidate in enumerate(trace.candidates):
+        key = candidate_key(candidate.answer)
+        row = Row(
+            key=key,
+            answer=candidate.answer,
+            index=i,
+            spellings=candidate.spellings[1:],
+            ranks=tuple(sorted({source.rank for source in candidate.sources})),
+            gold=_equal_gold(candidate.spellings, gold),
+            judgement=said.get(key),
+        )
+        if i < len(trace.evidence):
+            row = replace(row, evidence_ranks=tuple(p.hit.rank for p in trace.evidence[i].passages))
+        if i < len(trace.verdicts):
+            row = replace(
+                row,
+                p_right=trace.verdicts[i].p_right,
+                places=tuple(places[i][0] for places in ranks),
+                keeps=tuple(places[i][1] for places in ranks),
+            )
+        rows.append(row)
+    at = EVIDENCE_SIZES.index(k)
+    return tuple(sorted(rows, key=lambda row: (not row.places, row.places[at] if row.places else row.index)))
+
+
+def extra_rows(trace: Trace, judgements: Sequence[Judgement] = ()) -> tuple[Row, ...]:
+    """Answers that nobody recalled: gold that is missing, once recall is done, and answers a person added."""
+    gold, said = gold_answers(trace.question), latest(judgements)
+    names = [_names(spellings) for spellings in gold]
+    recalled = {candidate_key(spelling) for c in trace.candidates for spelling in c.spellings}
+    found = {i for c in trace.candidates for i in _equal_gold(c.spellings, names)}
+    rows = {}
+    if len(trace.readings) == len(trace.hits) and trace.hits:
+        for i, spellings in enumerate(gold):
+            if i not in found:
+                key = candidate_key(spellings[0])
+                rows[key] = Row(
+                    key, spellings[0], spellings=spellings[1:], gold=(i,), judgement=said.get(key)
+                )
+    for key, judgement in said.items():
+        if key not in recalled and key not in rows:
+            equal = _equal_gold((judgement.answer,), names)
+            rows[key] = Row(key, judgement.answer, gold=equal, judgement=judgement)
+    return tuple(rows.values())
+
+
+def covering(hits: Sequence[Hit], spellings: Sequence[str]) -> list[tuple[Hit, tuple[str, ...]]]:
+    """The passages that cover an answer, with the names of the rules by which they do, in rank order."""
+    found = []
+    for hit in hits:
+        text = f"{hit.passage.title} {hit.passage.text}"
+        if rules := tuple(r for r in COVERAGE_RULES if any(covers(text, s, r) for s in spellings)):
+            found.append((hit, rules))
+    return found
+
+
+def _places(trace: Trace, k: int) -> dict[int, tuple[int, bool]]:
+    predictions = judge(trace, VerifierSettings(tau=EVERYTHING, k=k))
+    return {p.index: (place, p.accepted) for place, p in enumerate(predictions)}
+
+
+def _names(spellings: Sequence[str]) -> frozenset[tuple[str, str]]:
+    """What spellings of one answer share, as in `text.same_answer`: made once, compared often."""
+    return frozenset(
+        name
+        for s in spellings
+        for name in (("key", answer_key(s)), ("plain", normalise_answer(s)))
+        if name[1]
+    )
+
+
+def _equal_gold(spellings: Sequence[str], gold: Sequence[frozenset[tuple[str, str]]]) -> tuple[int, ...]:
+    names = _names(spellings)
+    return tuple(i for i, known in enumerate(gold) if names & known)

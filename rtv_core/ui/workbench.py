@@ -1,0 +1,60 @@
+"""What the pages need from the rest: a pipeline for given settings, and a place for judgements."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rtv_core.pipeline import Pipeline
+from rtv_core.records import Judgement, Question, Trace
+from rtv_core.settings import Settings
+
+__all__ = ["JudgementStore", "Workbench"]
+
+
+class JudgementStore(Protocol):
+    """Traces and what people said of their answers. Every method may raise StoreError."""
+
+    def save_trace(self, trace: Trace) -> str:
+        """Keep a trace; returns its id."""
+        ...
+
+    def load_trace(self, trace_id: str) -> Trace:
+        """The trace of that id."""
+        ...
+
+    def judge(self, judgement: Judgement, token: str) -> Judgement:
+        """Save a judgement; the same token twice saves once. Returns it with its time."""
+        ...
+
+    def undo(self, trace_id: str, annotator: str) -> Judgement | None:
+        """Take back the annotator's last judgement of this trace; None if there is none."""
+        ...
+
+    def redo(self, trace_id: str, annotator: str) -> Judgement | None:
+        """Restore what the last undo took back; None if there is nothing."""
+        ...
+
+    def current(self, trace_id: str, annotator: str | None = None) -> list[Judgement]:
+        """The current judgements of a trace."""
+        ...
+
+    def for_question(self, text: str, annotator: str | None = None) -> list[Judgement]:
+        """The current judgements of every trace of a question."""
+        ...
+
+
+class Workbench(Protocol):
+    """Everything one server works with. `corpus` says what is searched, e.g. "demo (297 passages)"."""
+
+    settings: Settings
+    store: JudgementStore
+    questions: tuple[Question, ...]
+    corpus: str
+
+    def pipeline(self, settings: Settings) -> Pipeline:
+        """The pipeline for these settings; waits until the models are loaded."""
+        ...
+
+    def ready(self) -> bool:
+        """Whether the models are loaded."""
+        ...
