@@ -81,7 +81,7 @@
     put($("[data-count=answers]"), answers);
     put($("[data-count=gold]"), gold.size);
     const tauLine = $(".tau-line", ol);
-    if (tauLine) set(tauLine, "none", line === 0 ? 1 : 0);
+    if (tauLine) set(tauLine, "none", line === 0 && sorted.some((row) => row.dataset.p) ? 1 : 0);
     markEvidence(at);
   }
 
@@ -142,7 +142,7 @@
         rank === passage ? "chosen" : "",
       ].join(" ");
     });
-    const caption = $(".rtv-chosen-count");
+    const caption = $(".rtv-legend");
     if (caption) {
       const text = row && row.dataset.index
         ? `● ${gave.size} gave the chosen candidate · ○ evidence for it`
@@ -194,13 +194,12 @@
 
   // Judging ---------------------------------------------------------------------------------------------------
 
-  // A line under the verdict buttons for what the page itself has to say; the server's line gives way to it.
+  // What the page itself has to say of a verdict; it covers the server's last line until there is a new one.
   function say(text, kind = "") {
-    const line = $(".rtv-judge .rtv-local");
+    const line = $(".rtv-said .rtv-local");
     if (!line) return;
     line.textContent = text;
     line.className = `rtv-local ${kind}`;
-    $("#rtv-saved").classList.toggle("rtv-covered", Boolean(text));
   }
 
   function judge(label) {
@@ -227,7 +226,7 @@
       token: given,
     });
     setTimeout(() => {
-      if ($(".rtv-local").textContent === "Saving…" && !$(`[data-token="${given}"]`)) {
+      if ($(".rtv-said .rtv-local").textContent === "Saving…" && !$(`[data-token="${given}"]`)) {
         say("✕ Not saved: the server does not answer. Your words are kept; press the key again.", "bad");
       }
     }, SLOW);
@@ -244,7 +243,10 @@
     else say("Now the verdict on the answer, 1 to 5: both are saved together.", "busy");
   }
 
-  const again = (event) => send(event, chosen || {});
+  function again(event) {
+    say("");
+    send(event, chosen || {});
+  }
 
   // The address -----------------------------------------------------------------------------------------------
 
@@ -287,17 +289,24 @@
     if (chosen && !chosen.key && head) chosen.key = head.dataset.key;
     mark();
     select();
+    chooseGold();
     if (ol && ol.dataset.running === "0") settle(head);
     address();
-    const answer = $("#rtv-saved .rtv-saved");
-    const words = answer ? answer.dataset.token + answer.textContent : "";
-    if (words !== heard) {
-      heard = words;
-      say("");
-    }
   }
 
-  let heard = ""; // the server's last line about a verdict
+  // A list that was used keeps its own mind when it is drawn again: choose as the server did.
+  let goldFor = "";
+  function chooseGold() {
+    const bar = $(".rtv-judge");
+    const gold = bar && $("[data-gold]", bar);
+    if (!gold) return;
+    const now = [bar.dataset.key, bar.dataset.label, gold.dataset.chosen, gold.options.length].join(" ");
+    if (now !== goldFor) {
+      goldFor = now;
+      gold.value = gold.dataset.chosen ?? "";
+      evidenceDraft = "";
+    }
+  }
 
   // Once a run has ended: choose the linked or the best candidate, or fetch evidence that was not there before.
   function settle(head) {

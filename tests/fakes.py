@@ -130,26 +130,37 @@ class MemoryStore:
     """The store's behaviour without a disk. `broken` makes every write fail, as a full disk does."""
 
     broken: bool = False
-    traces: dict[str, Trace] = field(default_factory=dict)
+    _kept: dict[str, Trace] = field(default_factory=dict)
     events: list[tuple[str, str, Judgement]] = field(default_factory=list)
     undone: list[tuple[str, str, Judgement]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def save_trace(self, trace: Trace) -> str:
         self._check()
+        for trace_id, kept in self._kept.items():
+            if replace(kept, seconds=trace.seconds) == trace:
+                return trace_id
         with self.lock:
-            trace_id = f"trace-{len(self.traces) + 1}"
-            self.traces[trace_id] = trace
+            trace_id = f"trace-{len(self._kept) + 1}"
+            self._kept[trace_id] = trace
         return trace_id
 
+    def traces(self, question: str) -> list[str]:
+        return [
+            i for i, t in reversed(self._kept.items()) if t.question.text.casefold() == question.casefold()
+        ]
+
+    def provenance(self, trace_id: str) -> Mapping[str, str]:
+        return self.load_trace(trace_id).provenance
+
     def load_trace(self, trace_id: str) -> Trace:
-        if trace_id not in self.traces:
+        if trace_id not in self._kept:
             raise MissingError(f"There is no trace {trace_id!r}.")
-        return self.traces[trace_id]
+        return self._kept[trace_id]
 
     def judge(self, judgement: Judgement, token: str) -> Judgement:
         self._check()
-        if judgement.trace_id not in self.traces:
+        if judgement.trace_id not in self._kept:
             raise MissingError(f"There is no trace {judgement.trace_id!r}.")
         with self.lock:
             for known, _, saved in self.events:
@@ -175,8 +186,11 @@ class MemoryStore:
         return [j for j in self._current(annotator) if j.question == text]
 
     def _current(self, annotator: str | None) -> list[Judgement]:
-        newest = {(j.trace_id, j.annotator, key): j for _, key, j in self.events}
-        return [j for j in newest.values() if annotator is None or j.annotator == annotator]
+        newest: dict[tuple[str, str, str], Judgement] = {}
+        for _, key, judgement in self.events:
+            newest.pop(place := (judgement.trace_id, judgement.annotator, key), None)
+            newest[place] = judgement
+        return [j for j in reversed(newest.values()) if annotator is None or j.annotator == annotator]
 
     def _move(self, source: list, target: list, trace_id: str, annotator: str) -> Judgement | None:
         for i in reversed(range(len(source))):

@@ -27,7 +27,7 @@ def build_app(workbench: Workbench) -> gr.Blocks:
         )
         with gr.Tabs(elem_id="rtv-tabs"):
             with gr.Tab("Explore", id="explore", elem_id="rtv-explore"):
-                add_explore(workbench)
+                add_explore(workbench, app)
             with gr.Tab("About", id="about", elem_id="rtv-about"):
                 gr.Markdown(_asset("about.md"), elem_classes="rtv-prose")
                 gr.Markdown(_asset("guidelines.md"), elem_classes="rtv-prose")

@@ -9,8 +9,6 @@ from rtv_core.errors import InputError
 from rtv_core.records import EVIDENCE_SIZES
 
 __all__ = [
-    "EVIDENCE_LABELS",
-    "LABELS",
     "read_choice",
     "read_event",
     "read_index",
@@ -19,9 +17,6 @@ __all__ = [
     "read_tau",
     "read_text",
 ]
-
-LABELS = ("listed", "variant", "unlisted", "invalid", "unsure")
-EVIDENCE_LABELS = ("supports", "insufficient", "contradicts", "other-entity")
 
 LONGEST_ANSWER = 500
 LONGEST_NAME = 80

@@ -1,4 +1,4 @@
-"""What the page marks on each candidate: its place under each k, the gold it equals, what a person said of it."""
+"""What the page marks on each candidate: its place under each k, the gold it equals, what a person said."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Row:
     `index` is its place in `Trace.candidates`, None for an answer that was not recalled. `ranks` are the
     passages that gave it, `evidence_ranks` those gathered for it. `p_right`, `places` and `keeps` have one
     entry per evidence size, none before the candidate is verified; a place is its rank by score, from 0, and
-    `keeps` is False for a repeat of a better candidate. `gold` holds the indices of the gold answers it equals.
+    `keeps` is False for a repeat of a better candidate. `gold` lists the gold answers it equals, by index.
     """
 
     key: str
@@ -59,8 +59,8 @@ def gold_answers(question: Question) -> tuple[tuple[str, ...], ...]:
 
 
 def latest(judgements: Sequence[Judgement]) -> dict[str, Judgement]:
-    """The newest judgement of each answer, by candidate key."""
-    return {candidate_key(j.answer): j for j in sorted(judgements, key=lambda j: j.at)}
+    """The first of each answer's judgements, newest first as the store gives them, by candidate key."""
+    return {candidate_key(j.answer): j for j in reversed(judgements)}
 
 
 def candidate_rows(trace: Trace, judgements: Sequence[Judgement] = (), k: int = 10) -> tuple[Row, ...]:

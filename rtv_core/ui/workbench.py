@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from rtv_core.pipeline import Pipeline
@@ -22,6 +23,14 @@ class JudgementStore(Protocol):
         """The trace of that id."""
         ...
 
+    def traces(self, question: str) -> list[str]:
+        """The ids of the kept traces of a question, newest first."""
+        ...
+
+    def provenance(self, trace_id: str) -> Mapping[str, str]:
+        """Which models, index, settings and versions made a trace."""
+        ...
+
     def judge(self, judgement: Judgement, token: str) -> Judgement:
         """Save a judgement; the same token twice saves once. Returns it with its time."""
         ...
@@ -34,12 +43,8 @@ class JudgementStore(Protocol):
         """Restore what the last undo took back; None if there is nothing."""
         ...
 
-    def current(self, trace_id: str, annotator: str | None = None) -> list[Judgement]:
-        """The current judgements of a trace."""
-        ...
-
-    def for_question(self, text: str, annotator: str | None = None) -> list[Judgement]:
-        """The current judgements of every trace of a question."""
+    def for_question(self, question: str, annotator: str | None = None) -> list[Judgement]:
+        """The judgements that stand on any trace of a question, newest first."""
         ...
 
 

@@ -1,0 +1,191 @@
+"""Handlers for asking: a link becomes a question, a question becomes a growing trace on the page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from rtv_core.errors import RtvError
+from rtv_core.pipeline import Pipeline, check_question
+from rtv_core.records import Judgement, Question, Trace
+from rtv_core.settings import Settings
+from rtv_core.ui import checks, render
+from rtv_core.ui.links import read_link, write_settings
+from rtv_core.ui.marks import candidate_rows, extra_rows
+from rtv_core.ui.session import Session, read_knobs, verdicts_of
+from rtv_core.ui.workbench import Workbench
+
+__all__ = ["Answers", "Opened", "open_link", "show_answers", "show_loading", "show_stopped"]
+
+LOADING = "The models are loading, about 8 s."
+LOADING_POLL = 0.5
+SKIP = gr.skip()
+
+
+class Opened(NamedTuple):
+    """What a link fills in."""
+
+    question: Any
+    tau: Any
+    k: Any
+    single: Any
+    passages: Any
+    relevance: Any
+    coverage: Any
+    notice: Any
+
+
+class Answers(NamedTuple):
+    """What asking changes on the page."""
+
+    progress: Any = SKIP
+    summary: Any = SKIP
+    candidates: Any = SKIP
+    evidence: Any = SKIP
+    passages: Any = SKIP
+    judge: Any = SKIP
+    saved: Any = SKIP
+    note: Any = SKIP
+    drafts: Any = SKIP
+    session: Any = SKIP
+    ask: Any = SKIP
+    stop: Any = SKIP
+
+
+def open_link(workbench: Workbench, parameters: Mapping[str, str]) -> Opened:
+    """Fill the controls from a link, or from the server's settings where it says nothing."""
+    link = read_link(parameters, workbench.settings)
+    settings = link.settings
+    return Opened(
+        question=link.question,
+        tau=settings.verifier.tau,
+        k=settings.verifier.k,
+        single=settings.verifier.single_answer,
+        passages=settings.retriever.passages,
+        relevance=settings.recaller.relevance,
+        coverage=settings.evidence.coverage,
+        notice=render.render_message(link.notice),
+    )
+
+
+def show_loading(workbench: Workbench) -> Iterator[str]:
+    """Say that the models are loading, until they are there."""
+    while not workbench.ready():
+        yield render.render_message(f"{LOADING} You can ask already.", "busy")
+        time.sleep(LOADING_POLL)
+    yield ""
+
+
+def show_answers(
+    workbench: Workbench,
+    question: object,
+    passages: object,
+    relevance: object,
+    coverage: object,
+    tau: object,
+    k: object,
+    single: object,
+    annotator: object,
+) -> Iterator[Answers]:
+    """Ask, and draw the trace as it grows. An empty page (no link, nothing typed) stays as it is."""
+    if question is None or question == "":
+        return
+    try:
+        asked = _question(workbench, check_question(checks.read_text(question, "question", 100_000)))
+        knobs = read_knobs(tau, k, single)
+        settings = workbench.settings.with_values(
+            {
+                "retriever.passages": passages,
+                "recaller.relevance": relevance,
+                "evidence.coverage": coverage,
+            }
+        )
+        settings = replace(settings, verifier=knobs)
+        said = verdicts_of(workbench, Trace(asked), annotator)
+        yield _cleared(loading=not workbench.ready())
+        pipeline = workbench.pipeline(settings)
+        session = _kept(workbench, asked, pipeline)
+        if session is not None:
+            yield _drawn(session, settings, said, workbench.settings)
+            return
+        for trace in pipeline.steps(asked):
+            trace_id = workbench.store.save_trace(trace) if trace.complete else ""
+            yield _drawn(Session(trace, trace_id), settings, said, workbench.settings)
+    except RtvError as error:
+        yield Answers(progress=render.render_message(str(error), "error"), **_buttons(running=False))
+
+
+def show_stopped(
+    workbench: Workbench, session: Session | None, tau: object, k: object, single: object, annotator: object
+) -> Answers:
+    """What is there when a run is stopped, labelled incomplete."""
+    if session is None:
+        welcome = render.render_welcome(workbench.questions)
+        return Answers(progress=welcome, evidence=render.render_empty_evidence(), **_buttons(running=False))
+    try:
+        settings = replace(workbench.settings, verifier=read_knobs(tau, k, single))
+        said = verdicts_of(workbench, session.trace, annotator)
+    except RtvError as error:
+        return Answers(progress=render.render_message(str(error), "error"), **_buttons(running=False))
+    return _drawn(session, settings, said, workbench.settings, stopped=True)
+
+
+def _question(workbench: Workbench, text: str) -> Question:
+    """The example with this text, which brings its gold, or a question without gold."""
+    for question in workbench.questions:
+        if check_question(question.text).casefold() == text.casefold():
+            return replace(question, text=text)
+    return Question("", text)
+
+
+def _kept(workbench: Workbench, question: Question, pipeline: Pipeline) -> Session | None:
+    """The kept trace of this question that the same models and settings made, if there is one."""
+    for trace_id in workbench.store.traces(question.text):
+        if dict(workbench.store.provenance(trace_id)) == dict(pipeline.provenance):
+            trace = workbench.store.load_trace(trace_id)
+            if trace.complete and trace.question == question:
+                return Session(trace, trace_id)
+    return None
+
+
+def _cleared(loading: bool) -> Answers:
+    text = f"{LOADING} The question is asked as soon as they are there." if loading else "Searching…"
+    return Answers(
+        progress=render.render_message(text, "busy"),
+        evidence=render.render_empty_evidence(asked=True),
+        judge=render.render_judge(None, None),
+        saved=render.render_unsaid(),
+        note="",
+        drafts={},
+        session=None,
+        **_buttons(running=True),
+    )
+
+
+def _drawn(
+    session: Session,
+    settings: Settings,
+    said: Sequence[Judgement],
+    defaults: Settings,
+    stopped: bool = False,
+) -> Answers:
+    trace, knobs = session.trace, settings.verifier
+    running = not trace.complete and not stopped
+    rows = candidate_rows(trace, said, knobs.k)
+    link = write_settings(settings, defaults)
+    return Answers(
+        progress=render.render_progress(trace, running, stopped, link),
+        summary=render.render_summary(trace, rows, knobs),
+        candidates=render.render_candidates(trace, rows, extra_rows(trace, said), knobs, running),
+        passages=render.render_passages(trace, running),
+        session=session,
+        **({} if running else _buttons(running=False)),
+    )
+
+
+def _buttons(running: bool) -> dict[str, Any]:
+    return {"ask": gr.update(interactive=not running), "stop": gr.update(interactive=running)}

@@ -1,0 +1,40 @@
+"""Records to HTML: what each part of the page looks like. All markup is written here, through `markup.tag`.
+
+What is drawn is bounded (passages, candidates, characters), and says so. The words for every state of a
+candidate are in the markup, and the style sheet shows those that `data-state` names: moving tau changes
+attributes only.
+"""
+
+from rtv_core.ui.render.candidates import render_candidates, render_summary
+from rtv_core.ui.render.evidence import render_empty_evidence, render_evidence, render_mentions
+from rtv_core.ui.render.frame import render_examples, render_header, render_message, render_welcome
+from rtv_core.ui.render.judging import (
+    render_failure,
+    render_judge,
+    render_keys,
+    render_saved,
+    render_undone,
+    render_unsaid,
+)
+from rtv_core.ui.render.passages import render_passages
+from rtv_core.ui.render.stages import render_progress
+
+__all__ = [
+    "render_candidates",
+    "render_empty_evidence",
+    "render_evidence",
+    "render_examples",
+    "render_failure",
+    "render_header",
+    "render_judge",
+    "render_keys",
+    "render_mentions",
+    "render_message",
+    "render_passages",
+    "render_progress",
+    "render_saved",
+    "render_summary",
+    "render_undone",
+    "render_unsaid",
+    "render_welcome",
+]

@@ -1,0 +1,162 @@
+"""The list of candidates, with the tau line in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rtv_core.records import EVIDENCE_SIZES, Trace
+from rtv_core.settings import VerifierSettings
+from rtv_core.ui.marks import Row, gold_answers
+from rtv_core.ui.markup import Markup, escape, join, spoken, tag
+from rtv_core.ui.render.parts import (
+    ACCEPTED,
+    CANDIDATES_DRAWN,
+    LONGEST_ANSWER,
+    SPELLINGS_DRAWN,
+    STATES,
+    column_head,
+    counted,
+    empty_state,
+    numbers,
+    states_of,
+)
+
+__all__ = ["render_candidates", "render_summary"]
+
+
+def render_summary(trace: Trace | None, rows: Sequence[Row], settings: VerifierSettings) -> Markup:
+    """How many answers are kept, and how much of the gold they are."""
+    if trace is None or not rows:
+        return tag("p", class_="rtv-summary")
+    states = states_of(trace, settings)
+    kept = [row for row in rows if states.get(row.index) in ACCEPTED]
+    parts = [tag("b", str(len(kept)), data_count="answers"), f" kept of {len(rows):,}"]
+    if gold := gold_answers(trace.question):
+        found = len({i for row in kept for i in row.gold})
+        star = tag("span", "★ ", aria_hidden="true")
+        count = tag("b", str(found), data_count="gold")
+        parts.append(tag("span", star, count, f" of {len(gold)} gold found", class_="gold"))
+    elif trace.question.answers:
+        parts.append(tag("span", "gold: no answer", class_="gold"))
+    return tag("p", *parts, class_="rtv-summary", aria_live="polite")
+
+
+def render_candidates(
+    trace: Trace | None,
+    rows: Sequence[Row],
+    extra: Sequence[Row],
+    settings: VerifierSettings,
+    running: bool = False,
+) -> Markup:
+    """The candidates with the tau line among them, then the answers that are no candidates."""
+    if trace is None:
+        text = "The candidate answers are listed here, best first, with the tau line between them."
+        return join([column_head("Candidates"), empty_state(text)])
+    asides = (f"{len(rows):,}", "validity score", "from") if rows else ()
+    head = column_head("Candidates", *asides)
+    states = states_of(trace, settings)
+    at = EVIDENCE_SIZES.index(settings.k)
+    above = sum(bool(row.p_right) and row.p_right[at] > settings.tau for row in rows)
+    lines = [_candidate(row, states.get(row.index, "unverified"), at) for row in rows[:CANDIDATES_DRAWN]]
+    if rows:
+        lines.insert(min(above, len(lines)), _tau_line(settings.tau, none=bool(trace.verdicts) and not above))
+    if (more := len(rows) - CANDIDATES_DRAWN) > 0:
+        lines.append(_between(f"{counted(more, 'more candidate')} not drawn"))
+    if extra:
+        lines.append(_between("Not among the candidates"))
+        lines += [_candidate(row, "missed", at) for row in extra[:CANDIDATES_DRAWN]]
+    listed = tag(
+        "ol",
+        *lines,
+        class_="rtv-candidates",
+        role="listbox",
+        aria_label="Candidates, best first",
+        data_stage=trace.stage,
+        data_running=int(running),
+        data_tau=f"{settings.tau:.4f}",
+        data_k=settings.k,
+        data_single=int(settings.single_answer),
+        style=f"--tau:{settings.tau:.4f}",
+    )
+    return join([head, None if rows else _no_candidates(trace, running), listed])
+
+
+def _no_candidates(trace: Trace, running: bool) -> Markup:
+    if running:
+        return empty_state("Reading the passages…")
+    if not trace.complete:
+        return empty_state("Stopped before a candidate was recalled. Press Ask to start again.")
+    return empty_state(
+        "No answer: no passage gave a candidate. Lower the relevance threshold or raise the number of "
+        "passages under Advanced and ask again, or add the answer you expected below."
+    )
+
+
+def _tau_line(tau: float, none: bool) -> Markup:
+    return tag(
+        "li",
+        tag("span", "tau ", tag("b", f"{tau:.2f}", data_tau_text=True)),
+        tag("span", "none is above: the best is kept", class_="none"),
+        class_="tau-line",
+        role="presentation",
+        data_none=int(none),
+    )
+
+
+def _between(text: str) -> Markup:
+    return tag("li", text, class_="between", role="presentation")
+
+
+def _candidate(row: Row, state: str, at: int) -> Markup:
+    gave = f"recalled from {counted(len(row.ranks), 'passage')}" if row.ranks else ""
+    score = f"{row.p_right[at]:.2f}" if row.p_right else ""
+    signs = (
+        tag(
+            "span",
+            tag("span", sign, aria_hidden="true"),
+            spoken(f"{word}: "),
+            class_=f"state {name}",
+            title=word,
+        )
+        for name, (sign, word) in STATES.items()
+    )
+    gold = (tag("span", "★", aria_hidden="true"), spoken("gold")) if row.gold else ()
+    name = tag("bdi", escape(row.answer, LONGEST_ANSWER), class_="answer")
+    return tag(
+        "li",
+        *signs,
+        tag("span", name, _second_line(row), class_="name"),
+        tag("span", tag("i"), class_="bar", aria_hidden="true"),
+        tag("span", score, class_="score", title="validity score: how strongly the verifier says right"),
+        tag("span", *gold, class_="gold", title="equals a gold answer" if gold else None),
+        tag("span", str(len(row.ranks) or ""), spoken(f" {gave}"), class_="sources", title=gave or None),
+        role="option",
+        class_="row",
+        tabindex=-1,
+        aria_selected="false",
+        data_state=state,
+        data_key=row.key,
+        data_answer=row.answer[:LONGEST_ANSWER],
+        data_index="" if row.index is None else row.index,
+        data_p=" ".join(f"{p:.6f}" for p in row.p_right),
+        data_places=numbers(row.places),
+        data_keeps=numbers(row.keeps),
+        data_gold=numbers(row.gold),
+        data_ranks=numbers(row.ranks),
+        data_evidence=numbers(row.evidence_ranks),
+        style=f"--p:{score or 0}",
+    )
+
+
+def _second_line(row: Row) -> Markup | None:
+    """What a person said of the answer, and its other spellings."""
+    parts = []
+    if row.judgement:
+        parts.append(tag("span", f"you: {row.judgement.label}", class_="tag said", title="your verdict"))
+    if row.spellings:
+        parts.append(" also ")
+        for place, spelling in enumerate(row.spellings[:SPELLINGS_DRAWN]):
+            parts += [" · " if place else None, tag("bdi", escape(spelling, LONGEST_ANSWER))]
+        if (more := len(row.spellings) - SPELLINGS_DRAWN) > 0:
+            parts.append(f" · {more} more")
+    return tag("span", *parts, class_="second") if parts else None

@@ -1,0 +1,180 @@
+"""What stands behind one candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rtv_core.records import EVIDENCE_SIZES, EvidencePassage, Hit, Trace
+from rtv_core.settings import VerifierSettings
+from rtv_core.text import find_answer
+from rtv_core.ui.marks import Row
+from rtv_core.ui.markup import Markup, escape, join, spoken, tag
+from rtv_core.ui.render.parts import (
+    LONGEST_ANSWER,
+    LONGEST_PASSAGE,
+    STATES,
+    column_head,
+    counted,
+    empty_state,
+    passage_text,
+    passage_title,
+    states_of,
+)
+
+__all__ = ["render_empty_evidence", "render_evidence", "render_mentions"]
+
+
+def render_empty_evidence(asked: bool = False) -> Markup:
+    """The evidence column before a candidate is chosen."""
+    text = "Choose a candidate to see the passages behind its score."
+    if asked:
+        text = "The evidence of the best candidate appears here as soon as it is verified."
+    return join([column_head("Evidence"), empty_state(text)])
+
+
+def render_evidence(trace: Trace, row: Row, settings: VerifierSettings) -> Markup:
+    """What stands behind one candidate: its score for each k, and the evidence passages, best first.
+
+    Raises ValueError for an answer that is no candidate: nothing was gathered for it.
+    """
+    if row.index is None:
+        raise ValueError(f"{row.answer!r} is no candidate; use render_mentions")
+    head = _evidence_head(row, states_of(trace, settings).get(row.index, "unverified"), settings)
+    if row.index >= len(trace.evidence):
+        return join([head, empty_state("Its evidence is not gathered yet.")])
+    passages = trace.evidence[row.index].passages
+    if not passages:
+        return join([head, empty_state("No passage was gathered for this candidate.")])
+    weights = trace.verdicts[row.index].weights if row.index < len(trace.verdicts) else ()
+    spellings = trace.candidates[row.index].spellings
+    items = [
+        _card(
+            place,
+            passage.hit,
+            passage.covers,
+            spellings,
+            _similarity(passage),
+            _weight(weights[place]) if place < len(weights) else None,
+            recalled=passage.recalled,
+            unused=place >= settings.k,
+        )
+        for place, passage in enumerate(passages)
+    ]
+    caption = None
+    if weights:
+        text = "Bars: share of the verifier's attention at k = 10, "
+        caption = tag("p", text, tag("b", "model behaviour, not a cause"), ".", class_="rtv-caption")
+    label = "Evidence passages, best first"
+    return join([head, caption, tag("ol", *items, class_="rtv-evidence", aria_label=label)])
+
+
+def render_mentions(row: Row, found: Sequence[tuple[Hit, tuple[str, ...]]], retrieved: int) -> Markup:
+    """The evidence column of an answer that is no candidate: which retrieved passages mention it."""
+    head = _evidence_head(row, "missed", None)
+    if not found:
+        return join(
+            [
+                head,
+                empty_state(
+                    f"None of the {retrieved} retrieved passages mentions it. More passages, "
+                    "under Advanced, may hold it."
+                ),
+            ]
+        )
+    spellings = (row.answer, *row.spellings)
+    items = [_card(place, hit, rules, spellings) for place, (hit, rules) in enumerate(found[:10])]
+    text = f"{len(found)} of {counted(retrieved, 'retrieved passage')} hold it."
+    caption = tag("p", text, class_="rtv-caption")
+    return join([head, caption, tag("ol", *items, class_="rtv-evidence", aria_label="Passages that hold it")])
+
+
+def _evidence_head(row: Row, state: str, settings: VerifierSettings | None) -> Markup:
+    score = by_k = None
+    if settings is not None and row.p_right:
+        at = EVIDENCE_SIZES.index(settings.k)
+        score = tag("b", f"{row.p_right[at]:.2f}", class_="score", title="validity score")
+        sizes = (
+            tag("span", f"k {k} ", tag("b", f"{p:.2f}"), data_k=k, class_="chosen" if k == settings.k else "")
+            for k, p in zip(EVIDENCE_SIZES, row.p_right, strict=True)
+        )
+        by_k = tag("span", *sizes, class_="by-k", title="the score from the first 1, 5 and 10 passages")
+    words = (tag("span", word, class_=f"word {name}") for name, (_, word) in STATES.items())
+    quoted = tag("q", tag("bdi", escape(row.answer, LONGEST_ANSWER)))
+    return tag(
+        "div",
+        tag("h2", tag("span", "Evidence for ", class_="lead"), quoted),
+        tag("p", score, *words, by_k, class_="line"),
+        class_="rtv-head evidence",
+        data_key=row.key,
+        data_state=state,
+        data_complete=int(bool(row.p_right) or row.index is None),
+    )
+
+
+def _similarity(passage: EvidencePassage) -> Markup:
+    title = "similarity of the passage to question and candidate"
+    return tag("span", "similarity ", tag("b", f"{passage.similarity:.2f}"), title=title)
+
+
+def _weight(share: float) -> Markup:
+    width = f"width:{100 * min(max(share, 0), 1):.1f}%"
+    return tag(
+        "span",
+        spoken("attention share "),
+        tag("span", tag("i", style=width), class_="bar", aria_hidden="true"),
+        tag("b", f"{share:.2f}"),
+        class_="weight",
+        title="attention share at k = 10: model behaviour, not a cause",
+    )
+
+
+def _card(
+    place: int,
+    hit: Hit,
+    rules: Sequence[str],
+    spellings: Sequence[str],
+    *scores: Markup | None,
+    recalled: bool = False,
+    unused: bool = False,
+) -> Markup:
+    rule = "strict" if "strict" in rules else "official"
+    title_spans, text_spans = (
+        [span for spelling in spellings for span in find_answer(text, spelling, rule)]
+        for text in (hit.passage.title[:LONGEST_ANSWER], hit.passage.text[:LONGEST_PASSAGE])
+    )
+    top = tag(
+        "div",
+        tag("span", str(place + 1), class_="no"),
+        tag("span", passage_title(hit.passage, title_spans), class_="title"),
+        _cover_badge(rules),
+        tag("span", "↖ recalled", class_="tag recalled", title="the recaller took it from here")
+        if recalled
+        else None,
+        tag("span", "not read at this k", class_="tag unread"),
+        class_="top",
+    )
+    rank = tag(
+        "button",
+        f"rank {hit.rank}",
+        type="button",
+        data_show_rank=hit.rank,
+        title="show it among the retrieved passages",
+    )
+    return tag(
+        "li",
+        top,
+        tag("p", passage_text(hit.passage, text_spans), class_="text"),
+        tag("div", rank, *scores, class_="meta"),
+        data_place=place,
+        data_rank=hit.rank,
+        data_unused=unused,
+    )
+
+
+def _cover_badge(rules: Sequence[str]) -> Markup:
+    if not rules:
+        title = "the passage does not hold the candidate"
+        return tag("span", "no cover", class_="tag", title=title)
+    names = " + ".join(rules)
+    title = f"the passage holds the candidate under the rules: {names}"
+    return tag("span", f"covers · {names}", class_="tag covers", title=title)

@@ -1,0 +1,73 @@
+"""What one browser tab looks at, and what its handlers share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rtv_core.errors import InputError
+from rtv_core.records import Judgement, Trace
+from rtv_core.settings import VerifierSettings
+from rtv_core.ui import checks
+from rtv_core.ui.marks import Row, candidate_key, candidate_rows, extra_rows
+from rtv_core.ui.markup import Markup
+from rtv_core.ui.render import render_candidates
+from rtv_core.ui.workbench import Workbench
+
+__all__ = ["Session", "clock", "draw_candidates", "find_row", "read_knobs", "verdicts_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The trace on screen. `trace_id` is "" until it is saved."""
+
+    trace: Trace
+    trace_id: str = ""
+
+
+def read_knobs(tau: object, k: object, single: object) -> VerifierSettings:
+    """The settings that only mark, read from the page's controls. Raises InputError."""
+    if not isinstance(single, bool):
+        raise InputError("The switch for one answer only must be on or off.")
+    return VerifierSettings(checks.read_tau(tau), checks.read_k(k), single)
+
+
+def verdicts_of(workbench: Workbench, trace: Trace, annotator: object) -> list[Judgement]:
+    """What the annotator said of a trace's question."""
+    name = checks.read_text(annotator, "annotator's name", checks.LONGEST_NAME)
+    return workbench.store.for_question(trace.question.text, name)
+
+
+def find_row(trace: Trace, said: Sequence[Judgement], event: Mapping[str, Any]) -> Row:
+    """The row that an event names by `key` or, for an answer that a person typed, by `typed`.
+
+    Raises InputError for a key that is in no row, and for an answer without a letter or digit.
+    """
+    typed = checks.read_text(event.get("typed"), "answer", checks.LONGEST_ANSWER)
+    wanted = candidate_key(typed) if typed else event.get("key")
+    rows = (*candidate_rows(trace, said), *extra_rows(trace, said))
+    found = next((row for row in rows if row.key == wanted), None)
+    if found is None and typed:
+        spelt = (row for row in rows if wanted in map(candidate_key, row.spellings))
+        found = next(spelt, None)
+    if found is not None:
+        return found
+    if not typed:
+        raise InputError(f"There is no candidate {str(wanted)[:40]!r} here. Choose one from the list.")
+    if not any(c.isalnum() for c in typed):
+        raise InputError("The answer is empty. Type the answer that is missing.")
+    return Row(key=wanted, answer=typed)
+
+
+def draw_candidates(trace: Trace, said: Sequence[Judgement], knobs: VerifierSettings) -> Markup:
+    """The list of candidates with the verdicts in it."""
+    rows = candidate_rows(trace, said, knobs.k)
+    return render_candidates(trace, rows, extra_rows(trace, said), knobs)
+
+
+def clock(at: str = "") -> str:
+    """Hours and minutes of a moment (ISO 8601), or of now, in the server's time zone."""
+    moment = datetime.fromisoformat(at) if at else datetime.now()
+    return f"{moment.astimezone():%H:%M}"
