@@ -49,10 +49,15 @@ def spoken(text: str) -> Markup:
 
 def marked(text: str, spans: Sequence[tuple[int, int]]) -> Markup:
     """The text with the characters [start, end) of each span in <mark>; overlapping spans are one."""
-    parts, at = [], 0
+    united: list[list[int]] = []
     for start, end in sorted(spans):
-        start, end = max(start, at), min(end, len(text))
-        if start < end:
-            parts += [text[at:start], tag("mark", text[start:end])]
-            at = end
+        start, end = max(start, 0), min(end, len(text))
+        if united and start < united[-1][1]:
+            united[-1][1] = max(united[-1][1], end)
+        elif start < end:
+            united.append([start, end])
+    parts, at = [], 0
+    for start, end in united:
+        parts += [text[at:start], tag("mark", text[start:end])]
+        at = end
     return join([*parts, text[at:]])

@@ -1,0 +1,260 @@
+"""What reaches the browser: escaped, whole, bounded."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from rtv_core.records import (
+    Candidate,
+    Evidence,
+    EvidencePassage,
+    Hit,
+    Judgement,
+    Passage,
+    Question,
+    Reading,
+    Source,
+    Span,
+    Trace,
+    Verdict,
+)
+from rtv_core.settings import VerifierSettings
+from rtv_core.ui import render
+from rtv_core.ui.marks import candidate_rows, extra_rows
+from rtv_core.ui.markup import Markup, escape, marked, tag
+
+ATTACKS = (
+    "<img src=x onerror=alert(1)>",
+    "</script><script>alert(1)</script>",
+    '"><svg onload=alert(1)>',
+    "javascript:alert(1)",
+    "' onmouseover='alert(1)",
+    "<!--",
+    "&lt;b&gt; &amp;",
+)
+TEMPLATES = ("${7*7}", "{{7*7}}", "`", r"\u0041", r"\x41", "{{{", "C:\\users\\x")
+ODD = ("‮gnp.exe", "zero\u200bwidth", "nul\x00byte", "👩‍🔬 emoji", "é combining", "half \ud800 char")
+
+
+class Page(HTMLParser):
+    """The tags, attributes and text of some markup, as a browser would read them."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.marks: list[str] = []
+        self._open: list[str] = []
+        self.feed(markup)
+        self.close()
+
+    def handle_starttag(self, name, attributes):
+        self.tags.append(name)
+        self._open.append(name)
+        self.attributes += attributes
+        if name == "mark":
+            self.marks.append("")
+
+    def handle_endtag(self, name):
+        assert self._open.pop() == name
+
+    def handle_data(self, data):
+        self.text += data
+        if "mark" in self._open:
+            self.marks[-1] += data
+
+    def values(self, attribute: str) -> list[str | None]:
+        return [value for name, value in self.attributes if name == attribute]
+
+
+def trace_of(text: str, count: int = 1, passage: str | None = None) -> Trace:
+    """A finished trace in which every string is `text`."""
+    body = passage if passage is not None else f"before {text} after"
+    start = body.find(text)
+    hit = Hit(Passage(f"p-{text}", text, body), 0.5, 1.5, 1, None, 1)
+    span = Span(max(start, 0), max(start, 0) + len(text), 0.9)
+    candidates = tuple(
+        Candidate(f"{text}{i or ''}", (f"{text}{i or ''}", f"other {text}"), 0.9, (Source("p", 1, span, 0.8),))
+        for i in range(count)
+    )
+    evidence = tuple(
+        Evidence(c, text, (EvidencePassage(hit, ("strict",), 0.4, True),)) for c in candidates
+    )
+    return Trace(
+        Question("q", text, (((text, f"also {text}"), ("missing " + text,)),)),
+        hits=(hit,),
+        readings=(Reading(hit.passage.id, 0.8, (span,)),),
+        candidates=candidates,
+        evidence=evidence,
+        verdicts=tuple(Verdict((0.9, 0.8, 0.7 - i / 1e5), (1.0,)) for i in range(count)),
+        seconds={"retrieve": 0.1},
+        provenance={"model": text},
+        stage="verified",
+    )
+
+
+def whole_page(text: str) -> str:
+    """Everything that is drawn of a trace, a verdict and a failure that hold `text` everywhere."""
+    trace, settings = trace_of(text), VerifierSettings()
+    said = [Judgement("t", text, text, "variant", text, "supports", text, text, at="2026-01-01T00:00:00+00:00")]
+    rows = candidate_rows(trace, said)
+    extra = extra_rows(trace, [*said, replace(said[0], answer=f"typed {text}")])
+    return "".join(
+        (
+            render.render_header(text, text),
+            render.render_message(text, "error"),
+            render.render_examples((trace.question,)),
+            render.render_welcome((trace.question,)),
+            render.render_progress(trace, link=text),
+            render.render_summary(trace, rows, settings),
+            render.render_candidates(trace, rows, extra, settings),
+            render.render_evidence(trace, rows[0], settings),
+            render.render_mentions(extra[0], [(trace.hits[0], ("official",))], 1),
+            render.render_passages(trace),
+            render.render_judge(trace.question, rows[0]),
+            render.render_saved(said[0], text, text),
+            render.render_undone(text, True),
+            render.render_failure(text, text),
+        )
+    )
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_no_string_from_data_becomes_a_tag_or_an_attribute(text):
+    page, harmless = Page(whole_page(text)), Page(whole_page("plain words"))
+    assert page.tags == harmless.tags
+    assert [name for name, _ in page.attributes] == [name for name, _ in harmless.attributes]
+    assert text in page.text
+
+
+@pytest.mark.parametrize("text", TEMPLATES)
+def test_template_syntax_is_only_text(text):
+    page = Page(whole_page(text))
+    assert page.text.count(text) > 20
+    assert text in page.values("data-answer")
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_characters_are_shown_and_can_be_sent(text):
+    markup = whole_page(text)
+    markup.encode("utf-8")
+    assert "\x00" not in markup
+    assert Page(markup).text.count("before") == Page(whole_page("x")).text.count("before")
+
+
+def test_a_control_character_is_made_visible():
+    assert escape("a\x00b\x1b") == "a␀b␛"
+
+
+def test_strings_from_data_stand_alone_in_the_direction_of_writing():
+    assert '<bdi class="answer">' in whole_page("‮evil")
+
+
+@pytest.mark.parametrize(
+    ("passage", "answer", "shown"),
+    [
+        ("In İzmir and in IZMIR.", "IZMIR", "IZMIR"),
+        ("Die Straße nach Zürich.", "zürich", "Zürich"),
+        ("Die große STRASSE.", "strasse", "STRASSE"),
+        ("İİİ Café au lait", "Café", "Café"),
+        ("Cafe\u0301 au lait", "Café", "Cafe\u0301"),
+        ("<b>Paris</b> & co", "Paris", "Paris"),
+    ],
+)
+def test_a_highlight_covers_exactly_the_answer(passage, answer, shown):
+    trace = trace_of("x", passage=passage)
+    candidate = replace(trace.candidates[0], answer=answer, spellings=(answer,))
+    trace = trace.grown(candidates=(candidate,))
+    page = Page(render.render_evidence(trace, candidate_rows(trace)[0], VerifierSettings()))
+    assert page.marks == [shown]
+    assert passage in page.text
+
+
+def test_overlapping_spans_are_one_mark_and_lose_no_text():
+    markup = marked("abcdef", [(1, 3), (2, 5), (9, 12)])
+    assert markup == "a<mark>bcde</mark>f"
+    assert Page(markup).text == "abcdef"
+
+
+def test_a_passage_of_a_megabyte_is_cut_and_says_so():
+    text = "word " * 200_000 + "the answer"
+    trace = trace_of("word", passage=text)
+    start = time.perf_counter()
+    drawn = render.render_passages(trace) + render.render_evidence(
+        trace, candidate_rows(trace)[0], VerifierSettings()
+    )
+    assert time.perf_counter() - start < 1
+    assert len(drawn) < 60_000
+    assert "997,010 more characters not shown" in drawn
+
+
+def test_a_candidate_of_ten_thousand_characters_is_cut_in_the_list():
+    trace = trace_of("long " * 2000)
+    drawn = render.render_candidates(trace, candidate_rows(trace), extra_rows(trace), VerifierSettings())
+    assert len(drawn) < 20_000
+
+
+def test_five_thousand_candidates_make_a_bounded_page_in_good_time():
+    trace = trace_of("answer", count=5000)
+    start = time.perf_counter()
+    rows = candidate_rows(trace)
+    drawn = render.render_candidates(trace, rows, extra_rows(trace), VerifierSettings())
+    assert time.perf_counter() - start < 3
+    assert drawn.count('class="row"') <= 202
+    assert "4,800 more candidates not drawn" in drawn
+    assert len(drawn) < 600_000
+
+
+def test_more_than_a_hundred_passages_are_counted_but_not_drawn():
+    trace = trace_of("x")
+    trace = trace.grown(hits=trace.hits * 150)
+    drawn = render.render_passages(trace)
+    assert drawn.count('class="hit"') == 100
+    assert "50 more passages not drawn" in drawn
+
+
+def test_the_tau_line_lies_between_kept_and_rejected():
+    trace = trace_of("x", count=3)
+    trace = trace.grown(verdicts=tuple(Verdict((p, p, p), (1.0,)) for p in (0.2, 0.9, 0.5)))
+    drawn = render.render_candidates(trace, candidate_rows(trace), (), VerifierSettings(tau=0.5))
+    order = [part for part in drawn.split("<li ") if part]
+    kinds = ["tau" if 'class="tau-line"' in part else part.split('data-state="')[1][:8] for part in order[1:]]
+    assert kinds == ["accepted", "tau", "rejected", "rejected"]
+
+
+def test_when_nothing_is_above_tau_the_best_is_said_to_be_kept():
+    trace = trace_of("x", count=2)
+    drawn = render.render_candidates(trace, candidate_rows(trace), (), VerifierSettings(tau=0.95))
+    assert drawn.count('data-state="fallback"') == 1
+    assert 'data-none="1"' in drawn
+
+
+def test_a_stopped_run_is_labelled_incomplete():
+    trace = trace_of("x").grown(stage="recalled")
+    assert "stopped: incomplete" in render.render_progress(trace, stopped=True)
+    assert "stopped" not in render.render_progress(trace, running=True)
+
+
+def test_a_question_without_gold_can_not_be_judged_by_gold():
+    trace = trace_of("x").grown(question=Question("", "x"))
+    drawn = render.render_judge(trace.question, candidate_rows(trace)[0])
+    assert drawn.count("disabled") == 2
+    assert "<select" not in drawn
+
+
+def test_every_state_of_a_candidate_has_a_sign_and_a_word():
+    drawn = render.render_candidates(trace_of("x"), candidate_rows(trace_of("x")), (), VerifierSettings())
+    for word in ("accepted", "rejected", "kept as the best", "not verified yet", "repeat"):
+        assert word in Page(drawn).text
+
+
+def test_plain_children_are_escaped_and_markup_is_not():
+    assert tag("p", "<b>", tag("i", "x"), None, data_a='"', hidden=True, title=None) == (
+        '<p data-a="&quot;" hidden>&lt;b&gt;<i>x</i></p>'
+    )
+    assert isinstance(tag("br"), Markup)
