@@ -34,7 +34,7 @@ class RetrieverSettings:
     """`passages` is |B|. `lexical_weight` is the share of BM25 in the fused rank, 0 (dense alone) to 1."""
 
     passages: int = 100
-    lexical_weight: float = 0.15
+    lexical_weight: float = 0.1
 
     def check(self) -> None:
         _between("retriever.passages", self.passages, 1, LARGEST_RETRIEVAL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +18,16 @@ from rtv_core.pretrained import DEFAULT_MODEL, find_pretrained, fingerprint
 from rtv_core.reading.form import InputForm
 from rtv_core.reading.network import ReaderNetwork, ReaderShape
 
-__all__ = ["ReaderCard", "blank_network", "input_form", "load_network", "read_card", "save_network"]
+__all__ = [
+    "ReaderCard",
+    "blank_network",
+    "input_form",
+    "load_network",
+    "load_reading_network",
+    "read_card",
+    "save_network",
+    "weights_sha256",
+]
 
 WEIGHTS, CARD = "reader.safetensors", "rtv.json"
 BASE_PREFIX = "encoder.embeddings."
@@ -49,7 +59,7 @@ def blank_network(
 ) -> tuple[ReaderNetwork, ReaderCard]:
     """A network with the base model's encoder and untrained heads, and its card."""
     folder = find_pretrained(base)
-    network = ReaderNetwork(BertConfig.from_pretrained(folder), shape or ReaderShape())
+    network = ReaderNetwork(_config(folder), shape or ReaderShape())
     network.encoder.load_state_dict(_base_weights(folder), strict=True)
     return network, ReaderCard(base, fingerprint(folder), "blank", shape=network.shape.as_dict())
 
@@ -90,8 +100,8 @@ def read_card(folder: Path) -> ReaderCard:
         raise MismatchError(f"{path} is not a reader's card of this version: {error}") from error
 
 
-def load_network(folder: Path, dtype: torch.dtype = torch.float32) -> tuple[ReaderNetwork, ReaderCard]:
-    """A trained network in `dtype`, on the CPU, and its card.
+def load_network(folder: Path) -> tuple[ReaderNetwork, ReaderCard]:
+    """A trained network in float32, on the CPU, and its card.
 
     Raises MismatchError if the base model is not the one it was trained from or a tensor doesn't fit.
     """
@@ -102,7 +112,7 @@ def load_network(folder: Path, dtype: torch.dtype = torch.float32) -> tuple[Read
             f"The reader in {folder} was trained from {card.base} with hash {card.base_sha256[:12]}, but the one "
             f"found here has {found[:12]}. Install the version that requirements.txt names."
         )
-    network = ReaderNetwork(BertConfig.from_pretrained(base), ReaderShape(**(card.shape or {})))
+    network = ReaderNetwork(_config(base), ReaderShape(**(card.shape or {})))
     own = {name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()}
     embeddings = {
         f"encoder.{name}": tensor
@@ -113,7 +123,26 @@ def load_network(folder: Path, dtype: torch.dtype = torch.float32) -> tuple[Read
         network.load_state_dict(own | embeddings, strict=True)
     except RuntimeError as error:
         raise MismatchError(f"The weights in {folder} don't fit their card: {error}") from error
-    return network.to(dtype).eval(), card
+    return network.eval(), card
+
+
+def load_reading_network(folder: Path) -> tuple[ReaderNetwork, ReaderCard]:
+    """A trained network for reading: the encoder in bfloat16 on processors that have it, the heads in float32."""
+    network, card = load_network(folder)
+    if torch.cpu._is_avx512_bf16_supported():
+        network.encoder.to(torch.bfloat16)
+    return network, card
+
+
+def weights_sha256(folder: Path) -> str:
+    """SHA-256 (hex) of the weights file."""
+    with (folder / WEIGHTS).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _config(folder: Path) -> BertConfig:
+    # One pass over the data needs no dropout, and without it attention runs fused: twice as fast on a CPU.
+    return BertConfig.from_pretrained(folder, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 
 
 def _base_weights(folder: Path) -> dict[str, torch.Tensor]:

@@ -31,8 +31,9 @@ class ExtractiveRecaller:
         readings = []
         for hit, states in zip(hits, self._reader.read(question, [hit.passage for hit in hits]), strict=True):
             network = self._reader.network
-            scores = network.spans(states.hidden[None])[0].numpy()
-            relevance = float(network.relevant(states.hidden[:1]).sigmoid())
+            hidden = states.hidden.float()  # (tokens, width)
+            scores = network.spans(hidden[None])[0].numpy()
+            relevance = float(network.relevant(hidden[:1]).sigmoid())
             readings.append(
                 Reading(hit.passage.id, relevance, propose_spans(scores, states.pair, hit.passage))
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,6 +48,12 @@ class HybridRetriever:
         self.settings = settings or RetrieverSettings()
         self._flat = _flat_index(index.vectors)
         self._lexical = LexicalIndex(index.lexical_folder)
+
+    def under(self, settings: RetrieverSettings) -> HybridRetriever:
+        """The same index and encoder under other settings; loads nothing."""
+        other = copy(self)
+        other.settings = settings
+        return other
 
     def search(self, questions: Sequence[str], k: int) -> list[list[Hit]]:
         """The `k` best passages of each question (all of them in a smaller corpus), best first.

@@ -29,7 +29,7 @@ BATCHES_A_CHUNK = 40
 class RecallerPlan:
     """`alpha_neg`: irrelevant passages per answering one. `repeats`: how often a set is seen (default once)."""
 
-    alpha_neg: float = 0.5
+    alpha_neg: float = 0.4
     batch: int = 32
     repeats: tuple[tuple[str, int], ...] = (("multispanqa", 5), ("nq", 2))
     seed: int = 1
@@ -44,7 +44,9 @@ class Item:
     answers: tuple[tuple[int, int], ...]
 
 
-def plan_recaller(examples: Sequence[Example], passages: Sequence[Passage], plan: RecallerPlan) -> list[list[Item]]:
+def plan_recaller(
+    examples: Sequence[Example], passages: Sequence[Passage], plan: RecallerPlan
+) -> list[list[Item]]:
     """The batches of one run, in order: pairs of like length together, shuffled by the plan's seed."""
     rng, repeats = random.Random(plan.seed), dict(plan.repeats)
     items: list[Item] = []
@@ -118,6 +120,16 @@ def train_recaller(
     torch.manual_seed(plan.seed)
     batches = plan_recaller(examples, passages, plan)
     run_steps(
-        network, batches, lambda items: recall_losses(network, form, items), folder, loop or LoopSettings(), progress
+        network,
+        batches,
+        lambda items: recall_losses(network, form, items),
+        folder,
+        loop or LoopSettings(),
+        progress,
     )
-    return {"pairs": sum(map(len, batches)), "steps": len(batches), "alpha_neg": plan.alpha_neg, "seed": plan.seed}
+    return {
+        "pairs": sum(map(len, batches)),
+        "steps": len(batches),
+        "alpha_neg": plan.alpha_neg,
+        "seed": plan.seed,
+    }

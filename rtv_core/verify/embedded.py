@@ -36,7 +36,7 @@ class EmbeddedVerifier:
         passages = {p.hit.passage.id: p.hit.passage for body in bodies for p in body.passages}
         read = self._reader.read(question, list(passages.values()))
         pairs = {name: states.pair for name, states in zip(passages, read, strict=True)}
-        hidden, at, start = torch.cat([states.hidden for states in read]), {}, 0
+        hidden, at, start = torch.cat([states.hidden for states in read]).float(), {}, 0
         for name, states in zip(passages, read, strict=True):
             at[name], start = start, start + len(states.hidden)
 

@@ -1,0 +1,166 @@
+"""Settings to a working pipeline: the only module that names concrete stages."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rtv_core import __version__
+from rtv_core.datasets import load_questions
+from rtv_core.errors import RtvError
+from rtv_core.evidence import CoverFirstGatherer
+from rtv_core.pipeline import Pipeline
+from rtv_core.records import Question
+from rtv_core.settings import Settings
+from rtv_core.store.judgements import JudgementStore
+from rtv_core.wire import to_json
+
+if TYPE_CHECKING:
+    from rtv_core.reading.reader import Reader
+    from rtv_core.reading.weights import ReaderCard
+    from rtv_core.retrieval.dense import SentenceEncoder
+    from rtv_core.retrieval.hybrid import HybridRetriever
+
+__all__ = ["DEMO_QUESTIONS", "MODELS", "Models", "Workbench", "demo_index", "load_models"]
+
+ASSETS = Path(__file__).resolve().parents[1] / "assets"
+MODELS = ASSETS / "models"
+DEMO_CORPUS = ASSETS / "demo" / "passages.jsonl"
+DEMO_QUESTIONS = ASSETS / "demo" / "questions.jsonl"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Models:
+    """What is loaded once and shared by every pipeline: the retriever with its index, and the reader."""
+
+    retriever: HybridRetriever
+    reader: Reader
+    card: ReaderCard
+    weights_sha256: str
+
+    def pipeline(self, settings: Settings) -> Pipeline:
+        """The four stages under these settings; loads nothing."""
+        from rtv_core.recall.extractive import ExtractiveRecaller
+        from rtv_core.verify.embedded import EmbeddedVerifier
+
+        retriever = self.retriever.under(settings.retriever)
+        return Pipeline(
+            retriever=retriever,
+            recaller=ExtractiveRecaller(self.reader),
+            gatherer=CoverFirstGatherer(retriever.similarity, settings.evidence),
+            verifier=EmbeddedVerifier(self.reader, self.card.temperature, self.card.bias),
+            settings=settings,
+            provenance=self._provenance(settings),
+        )
+
+    def _provenance(self, settings: Settings) -> MappingProxyType[str, str]:
+        manifest = self.retriever.index.manifest
+        return MappingProxyType(
+            {
+                "corpus": manifest.corpus,
+                "corpus_sha256": manifest.corpus_sha256,
+                "encoder": manifest.encoder,
+                "encoder_sha256": manifest.encoder_fingerprint,
+                "profile": settings.profile,
+                "reader_sha256": self.weights_sha256,
+                "rtv": __version__,
+                "settings": to_json(settings),
+            }
+        )
+
+
+def load_models(index: Path | None = None, models: Path = MODELS) -> Models:
+    """Load index, encoder and reader; without an index, the demo corpus is indexed where that wasn't done.
+
+    Raises MissingError or MismatchError if a part isn't there or doesn't belong to the others.
+    """
+    from rtv_core.reading.reader import Reader
+    from rtv_core.reading.weights import input_form, load_reading_network, weights_sha256
+    from rtv_core.retrieval.dense import SentenceEncoder
+    from rtv_core.retrieval.hybrid import HybridRetriever
+    from rtv_core.retrieval.index import open_index
+
+    network, card = load_reading_network(models)
+    encoder = SentenceEncoder(dtype="float32")
+    opened = open_index(index or demo_index(encoder), encoder.fingerprint)
+    reader = Reader(network, input_form(card))
+    return Models(HybridRetriever(opened, encoder), reader, card, weights_sha256(models))
+
+
+def demo_index(encoder: SentenceEncoder) -> Path:
+    """The folder of the demo corpus's index, built on first use in the user's cache (a few seconds)."""
+    from rtv_core.retrieval.index import build_index
+    from rtv_core.retrieval.manifest import file_sha256
+
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rtv"
+    folder = cache / f"demo-{file_sha256(DEMO_CORPUS)[:12]}-{encoder.fingerprint[:12]}"
+    if not folder.exists():
+        log.info("Indexing the demo corpus in %s", folder)
+        cache.mkdir(parents=True, exist_ok=True)
+        build_index(DEMO_CORPUS, folder, encoder)
+    return folder
+
+
+class Workbench:
+    """What a server works with: settings, store and questions at once, the models as soon as they are loaded."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: Path,
+        index: Path | None = None,
+        questions: Path | None = None,
+    ) -> None:
+        self.settings = settings
+        self.store = JudgementStore(store)
+        self._index = index
+        source = questions or (None if index else DEMO_QUESTIONS)
+        self.questions: tuple[Question, ...] = tuple(load_questions(source)) if source else ()
+        self._models: Models | None = None
+        self._failure: RtvError | None = None
+        self._loaded = threading.Event()
+        self.corpus = _corpus_line(index)
+
+    def start(self) -> None:
+        """Load the models in the background, so that the page is there at once."""
+        threading.Thread(target=self._load, name="load-models", daemon=True).start()
+
+    def ready(self) -> bool:
+        """Whether the models are loaded (or failed to: `pipeline` then says why)."""
+        return self._loaded.is_set()
+
+    def pipeline(self, settings: Settings) -> Pipeline:
+        """The pipeline under these settings; waits for the models. Raises what loading them raised."""
+        self._loaded.wait()
+        if self._models is None:
+            raise self._failure or RuntimeError("The models failed to load; the log has the traceback.")
+        return self._models.pipeline(settings)
+
+    def _load(self) -> None:
+        try:
+            models = load_models(self._index)
+            # The first question would otherwise pay for what torch prepares on its first run.
+            models.pipeline(self.settings).ask("When did You Don't Know Jack come out?")
+            self._models = models
+        except RtvError as error:
+            log.error("%s", error)
+            self._failure = error
+        finally:
+            self._loaded.set()
+
+
+def _corpus_line(index: Path | None) -> str:
+    if index is None:
+        with DEMO_CORPUS.open("rb") as file:
+            return f"demo ({sum(1 for _ in file):,} passages)"
+    from rtv_core.retrieval.manifest import read_manifest
+
+    manifest = read_manifest(index)
+    return f"{manifest.corpus} ({manifest.passages:,} passages)"

@@ -1,0 +1,128 @@
+"""A whole training stage from folders: examples, plan, training, weights with their card."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+
+from rtv_core.errors import MissingError
+from rtv_core.reading.weights import blank_network, input_form, load_network, save_network
+from rtv_core.records import Passage
+from rtv_core.retrieval.dense import SentenceEncoder
+from rtv_core.retrieval.index import Index, open_index
+from rtv_core.training.examples import Example, build_examples, load_examples, sample_sources, save_examples
+from rtv_core.training.recaller import RecallerPlan, train_recaller
+from rtv_core.training.sources import read_sources
+from rtv_core.training.verifier import VerifierPlan, train_verifier
+
+__all__ = ["prepare_examples", "run_recaller", "run_verifier"]
+
+SHARES = {
+    "squad": 6000,
+    "nq": 9999,
+    "quoref": 1200,
+    "multispanqa": 999,
+    "ambignq": 99999,
+    "webquestions": 99999,
+    "re-docred": 2500,
+}
+"""At most so many questions of each set."""
+
+EXAMPLES = "examples.jsonl.gz"
+
+Progress = Callable[[int, int], None]
+
+log = logging.getLogger(__name__)
+
+
+def run_recaller(
+    data: Path, index: Path, out: Path, plan: RecallerPlan | None = None, progress: Progress | None = None
+) -> None:
+    """Train the recaller from the base model into the folder `out`; started again, it goes on."""
+    opened, examples = _open(data, index, out)
+    network, card = blank_network()
+    plan = plan or RecallerPlan()
+    facts = train_recaller(
+        network, input_form(card), examples, _passages(opened), out, plan, progress=progress
+    )
+    facts |= {"plan": asdict(plan), "shares": SHARES, "corpus_sha256": opened.manifest.corpus_sha256}
+    save_network(network, replace(card, stage="recaller", training={"recaller": facts}), out)
+
+
+def run_verifier(
+    data: Path,
+    index: Path,
+    start: Path,
+    out: Path,
+    plan: VerifierPlan | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Train recaller and verifier together from the recaller in `start`, into `out`; started again, it goes on."""
+    network, card = load_network(start)
+    if (start / EXAMPLES).exists() and not (out / EXAMPLES).exists():
+        out.mkdir(parents=True, exist_ok=True)
+        (out / EXAMPLES).write_bytes((start / EXAMPLES).read_bytes())
+    opened, examples = _open(data, index, out)
+    plan = plan or VerifierPlan()
+    facts = train_verifier(
+        network, input_form(card), examples, _passages(opened), out, plan, progress=progress
+    )
+    facts |= {"plan": asdict(plan), "corpus_sha256": opened.manifest.corpus_sha256}
+    save_network(
+        network, replace(card, stage="verifier", training=(card.training or {}) | {"verifier": facts}), out
+    )
+
+
+def prepare_examples(data: Path, index: Index, encoder: SentenceEncoder, path: Path) -> list[Example]:
+    """The training examples over an index, made once and kept at `path`."""
+    if not path.exists():
+        questions = sample_sources(read_sources(data), SHARES, seed=1)
+        log.info("Retrieving passages for %s training questions.", f"{len(questions):,}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        count = save_examples(
+            build_examples(questions, _passages(index), _search(index, encoder), _test_contexts(data)), path
+        )
+        log.info("Kept the %s that some passage answers.", f"{count:,}")
+    return load_examples(path)
+
+
+def _open(data: Path, index: Path, out: Path) -> tuple[Index, list[Example]]:
+    if not data.is_dir():
+        raise MissingError(
+            f"There is no folder {str(data)!r}. Name the one with the training sets by --data."
+        )
+    encoder = SentenceEncoder()
+    opened = open_index(index, encoder.fingerprint)
+    examples = prepare_examples(data, opened, encoder, out / EXAMPLES)
+    return opened, examples
+
+
+def _passages(index: Index) -> list[Passage]:
+    # All of them in memory: training draws from everywhere.
+    return [index.passages[row] for row in range(len(index))]
+
+
+def _search(
+    index: Index, encoder: SentenceEncoder
+) -> Callable[[Sequence[str], int], tuple[np.ndarray, np.ndarray]]:
+    import faiss
+
+    flat = faiss.IndexFlatIP(index.vectors.shape[1])
+    flat.add(np.asarray(index.vectors, np.float32))
+    return lambda questions, k: flat.search(encoder.encode(questions), min(k, len(index)))
+
+
+def _test_contexts(data: Path) -> list[str]:
+    contexts = []
+    for split in ("dev", "test"):
+        path = data / f"questions/multispanqa-{split}.jsonl.gz"
+        if path.exists():
+            with gzip.open(path, "rt", encoding="utf-8") as file:
+                contexts += [json.loads(line)["context"] for line in file]
+    return contexts

@@ -1,0 +1,240 @@
+"""Second stage: recaller and verifier together, on what the retriever returns and the recaller proposes.
+
+Run: python -m rtv_core train verifier --data DIR --index DIR --from DIR --out DIR
+
+A step reads a few retrieved passages of each of a few questions once. The recaller learns from every passage
+whose answers are known; its own proposals become candidates, gather their evidence among the same passages,
+and the verifier learns which of them are right, through the same states.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from rtv_core.evidence import evidence_query, rank_evidence
+from rtv_core.reading.form import InputForm, Pair, pad
+from rtv_core.reading.network import ReaderNetwork
+from rtv_core.recall.extractive import propose_spans
+from rtv_core.recall.merge import unite
+from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, Hit, Passage, Reading
+from rtv_core.settings import EvidenceSettings, RecallerSettings
+from rtv_core.text import same_answer
+from rtv_core.training.examples import Example, answer_spans
+from rtv_core.training.loop import LoopSettings, run_steps
+from rtv_core.training.losses import relevance_loss, span_loss, span_targets
+from rtv_core.verify.embedded import verifier_input
+
+__all__ = ["Group", "VerifierPlan", "plan_verifier", "train_verifier", "verify_losses"]
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierPlan:
+    """`passages` read per question, `questions` per step, at most `invalid` wrong candidates per right one.
+
+    `unanswered` is the share of questions whose answering passages are taken away, so that nothing is right.
+    `shares` is how many questions of each set are seen, `repeats` how often.
+    """
+
+    passages: int = 12
+    questions: int = 3
+    invalid: int = 10
+    unanswered: float = 0.08
+    shares: tuple[tuple[str, int], ...] = (
+        ("ambignq", 1100),
+        ("multispanqa", 999),
+        ("nq", 9999),
+        ("quoref", 150),
+        ("re-docred", 350),
+        ("squad", 700),
+        ("webquestions", 350),
+    )
+    repeats: tuple[tuple[str, int], ...] = (("multispanqa", 3),)
+    seed: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One question with the passages that are read for it.
+
+    `statuses[i]` is "positive", "negative" or "unknown" (see `Example.status`), `spans[i]` the answers in a
+    positive passage. `k` is the evidence size the verifier is trained with this time.
+    """
+
+    question: str
+    answers: tuple[tuple[str, ...], ...]
+    hits: tuple[Hit, ...]
+    statuses: tuple[str, ...]
+    spans: tuple[tuple[tuple[int, int], ...], ...]
+    k: int
+
+
+def plan_verifier(
+    examples: Sequence[Example], passages: Sequence[Passage], plan: VerifierPlan
+) -> list[list[Group]]:
+    """The steps of one run, in order."""
+    rng, shares, repeats = random.Random(plan.seed), dict(plan.shares), dict(plan.repeats)
+    chosen: list[Example] = []
+    for name in sorted({e.set for e in examples}):
+        some = [e for e in examples if e.set == name]
+        rng.shuffle(some)
+        chosen += some[: shares.get(name, 0)] * repeats.get(name, 1)
+    rng.shuffle(chosen)
+    groups = [draw_group(example, passages, plan, rng) for example in chosen]
+    return [groups[i : i + plan.questions] for i in range(0, len(groups), plan.questions)]
+
+
+def draw_group(
+    example: Example, passages: Sequence[Passage], plan: VerifierPlan, rng: random.Random
+) -> Group:
+    """Some of a question's passages: the answering ones (four at most), the best ranked, a few from further down."""
+    places = {row: place for place, row in enumerate(example.rows)}
+    status = {
+        row: example.status(row, place + 1, passages[row]) for row, place in places.items() if place < 30
+    }
+    for row in example.gold:
+        status[row] = example.status(row, None, passages[row])
+    positive = [row for row, value in status.items() if value == "positive"]
+    positive.sort(key=lambda row: (row not in example.gold, places.get(row, len(places))))
+    wanted = [] if rng.random() < plan.unanswered else positive[:4]
+    banned = set(positive) - set(wanted)
+    rest = [row for row in example.rows if row not in banned and row not in wanted]
+    top = rest[: plan.passages // 2]
+    deep = rest[plan.passages // 2 :]
+    # The square draws well ranked passages more often.
+    drawn = {deep[int(len(deep) * rng.random() ** 2)] for _ in range(plan.passages)} if deep else set()
+    rows = list(dict.fromkeys([*wanted, *top, *sorted(drawn, key=places.__getitem__)]))[: plan.passages]
+    # A context that the retriever did not return is read as one of the worst ranked.
+    rows.sort(key=lambda row: places.get(row, len(places)))
+    hits, statuses, spans = [], [], []
+    for row in rows:
+        place = places.get(row, len(places) - 1)
+        dense = example.dense[place]
+        hits.append(Hit(passages[row], dense, 0.0, place + 1, None, place + 1))
+        found = status.get(row) or example.status(row, place + 1, passages[row])
+        statuses.append(found)
+        spans.append(tuple(answer_spans(passages[row], example.answers)) if found == "positive" else ())
+    k = rng.choice((*EVIDENCE_SIZES, EVIDENCE_SIZES[-1]))
+    return Group(example.text, example.answers, tuple(hits), tuple(statuses), tuple(spans), k)
+
+
+def verify_losses(
+    network: ReaderNetwork, form: InputForm, groups: Sequence[Group], invalid: int, rng: random.Random
+) -> dict[str, Tensor]:
+    """Span and relevance loss of every passage read, and the verifier's cross-entropy, of a few questions."""
+    pairs = [form.pairs(group.question, [hit.passage])[0] for group in groups for hit in group.hits]
+    ids, mask, segments = (torch.from_numpy(part) for part in pad(pairs))
+    hidden = network.encode(ids, mask, segments)  # (pairs, tokens, width)
+    scores = network.spans(hidden)
+    relevance = network.relevant(hidden[:, 0])
+
+    statuses = [status for group in groups for status in group.statuses]
+    known = torch.tensor([status != "unknown" for status in statuses])
+    relevant = torch.tensor([status == "positive" for status in statuses])
+    spans = [span for group in groups for span in group.spans]
+    possible, wanted = span_targets(pairs, spans, scores.shape[1], scores.shape[2])
+    taught = known & (~relevant | wanted.flatten(1).any(dim=1))
+    losses = {
+        "span": 0.5 * (span_loss(scores, possible, wanted) * taught).sum() / taught.sum().clamp(min=1),
+        "relevance": 0.5 * (relevance_loss(relevance, relevant) * known).sum() / known.sum().clamp(min=1),
+    }
+
+    logits, labels, start = [], [], 0
+    flat, tokens = hidden.flatten(0, 1), hidden.shape[1]
+    for group in groups:
+        rows = range(start, start + len(group.hits))
+        start += len(group.hits)
+        evidence, right = _candidates(
+            group, [pairs[i] for i in rows], scores[rows.start : rows.stop], relevance, rows
+        )
+        evidence, right = _thin(evidence, right, invalid, rng)
+        if not evidence:
+            continue
+        at = {hit.passage.id: i * tokens for hit, i in zip(group.hits, rows, strict=True)}
+        own = {hit.passage.id: pairs[i] for hit, i in zip(group.hits, rows, strict=True)}
+        x = verifier_input(network, form, group.question, evidence, group.k, flat, at, own)
+        logits.append(network.verify(x)[0])
+        labels += right
+    if logits:
+        # Class 0 is "right", class 1 "wrong".
+        target = torch.tensor([0 if right else 1 for right in labels])
+        losses["verify"] = 2.0 * torch.nn.functional.cross_entropy(torch.cat(logits), target)
+    return losses
+
+
+@torch.no_grad()
+def _candidates(
+    group: Group, pairs: Sequence[Pair], scores: Tensor, relevance: Tensor, rows: range
+) -> tuple[list[Evidence], list[bool]]:
+    """The recaller's candidates of one question with their evidence, and which are right."""
+    relevant = relevance[rows.start : rows.stop].sigmoid().tolist()
+    plain = scores.float().numpy()
+    readings = [
+        Reading(hit.passage.id, relevant[i], propose_spans(plain[i], pairs[i], hit.passage))
+        for i, hit in enumerate(group.hits)
+    ]
+    candidates = unite(group.hits, readings, RecallerSettings(relevance=0.0, span=0.02, candidates=60))
+    similarity = [hit.dense for hit in group.hits]
+    rule = EvidenceSettings().coverage
+    evidence = [
+        rank_evidence(candidate, evidence_query(group.question, candidate), group.hits, similarity, rule)
+        for candidate in candidates
+    ]
+    return evidence, [_is_right(candidate, group.answers) for candidate in candidates]
+
+
+def _is_right(candidate: Candidate, answers: Sequence[Sequence[str]]) -> bool:
+    return any(
+        same_answer(own, spelling)
+        for own in candidate.spellings
+        for spellings in answers
+        for spelling in spellings
+    )
+
+
+def _thin(
+    evidence: list[Evidence], right: list[bool], invalid: int, rng: random.Random
+) -> tuple[list[Evidence], list[bool]]:
+    """Drop wrong candidates beyond `invalid` per right one (or beyond `invalid`, where none is right)."""
+    wrong = [i for i, value in enumerate(right) if not value]
+    most = invalid * max(1, len(right) - len(wrong))
+    kept = sorted(
+        set(rng.sample(wrong, min(most, len(wrong)))) | {i for i, value in enumerate(right) if value}
+    )
+    return [evidence[i] for i in kept], [right[i] for i in kept]
+
+
+def train_verifier(
+    network: ReaderNetwork,
+    form: InputForm,
+    examples: Sequence[Example],
+    passages: Sequence[Passage],
+    folder: Path,
+    plan: VerifierPlan | None = None,
+    loop: LoopSettings | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, object]:
+    """Train the whole network in place; returns what goes into the card."""
+    plan = plan or VerifierPlan()
+    loop = loop or LoopSettings(encoder_rate=7e-5, head_rate=6e-4, checkpoint_every=100)
+    torch.manual_seed(plan.seed)
+    steps = list(enumerate(plan_verifier(examples, passages, plan)))
+
+    def losses(step: tuple[int, list[Group]]) -> dict[str, Tensor]:
+        # Seeded by the step, so that a resumed run draws what an unbroken one would have drawn.
+        number, groups = step
+        return verify_losses(network, form, groups, plan.invalid, random.Random(f"{plan.seed}-{number}"))
+
+    run_steps(network, steps, losses, folder, loop, progress)
+    return {
+        "questions": sum(len(groups) for _, groups in steps),
+        "passages_a_question": plan.passages,
+        "steps": len(steps),
+        "invalid_per_valid": plan.invalid,
+        "seed": plan.seed,
+    }
