@@ -39,9 +39,14 @@ def main(index: Path, questions: Path, weights: str) -> None:
             for k in DEPTHS
         ]
         cells.append(
-            bootstrap_mean([answer_recall(100, t, q.answers) for t, q in zip(texts, asked, strict=True)], seed=1)
+            bootstrap_mean(
+                [answer_recall(100, t, q.answers) for t, q in zip(texts, asked, strict=True)], seed=1
+            )
         )
-        print(f"{weight:6.2f}  " + "  ".join(f"{100 * c.mean:.1f} ({100 * c.low:.0f}-{100 * c.high:.0f})" for c in cells))
+        print(
+            f"{weight:6.2f}  "
+            + "  ".join(f"{100 * c.mean:.1f} ({100 * c.low:.0f}-{100 * c.high:.0f})" for c in cells)
+        )
 
 
 if __name__ == "__main__":

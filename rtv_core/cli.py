@@ -226,7 +226,32 @@ def verifier(data: Path, index: Path, out: Path, start: Path, seed: int | None) 
     plan = VerifierPlan() if seed is None else VerifierPlan(seed=seed)
     with _bar("steps") as progress:
         run_verifier(data, index, start, out, plan, progress)
-    click.echo(f"The reader is in {out}. Calibrate it on dev questions with `python -m benchmarks.quality`.")
+    click.echo(
+        f"The reader is in {out}. Now calibrate it: `python -m rtv_core train calibrate --models {out}`."
+    )
+
+
+@train.command()
+@click.option("--models", type=click.Path(path_type=Path), required=True, help="The trained reader.")
+@click.option("--index", type=click.Path(path_type=Path), required=True, help="The corpus to retrieve from.")
+@click.option("--questions", type=click.Path(path_type=Path), required=True, help="Dev questions with gold.")
+def calibrate(models: Path, index: Path, questions: Path) -> None:
+    """Fit temperature and bias of the scores, and choose tau, on dev questions."""
+    _offline()
+    from rtv_core.datasets import load_questions
+    from rtv_core.factory import load_models
+    from rtv_core.reading.weights import write_card
+    from rtv_core.training.calibrate import calibrate as fit
+
+    gold = [question for question in load_questions(questions) if any(question.answers)]
+    loaded = load_models(index, models)
+    with _bar("questions") as progress:
+        result = fit(loaded.uncalibrated().pipeline(Settings()), gold, progress)
+    write_card(result.applied(loaded.card), models)
+    click.echo(
+        f"temperature {result.temperature:.2f}, bias {result.bias:.2f}, tau {result.tau:.1f}: "
+        f"F1 {100 * result.f1:.1f} on the {result.questions} questions it was chosen on."
+    )
 
 
 @cli.group()

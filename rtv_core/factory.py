@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -60,6 +60,10 @@ class Models:
             provenance=self._provenance(settings),
         )
 
+    def uncalibrated(self) -> Models:
+        """The same models with the verifier's scores as it was trained."""
+        return replace(self, card=replace(self.card, temperature=1.0, bias=0.0))
+
     def _provenance(self, settings: Settings) -> MappingProxyType[str, str]:
         manifest = self.retriever.index.manifest
         return MappingProxyType(
@@ -109,7 +113,7 @@ def demo_index(encoder: SentenceEncoder) -> Path:
 
 
 class Workbench:
-    """What a server works with: settings, store and questions at once, the models as soon as they are loaded."""
+    """What a server works with: settings, store and questions at once, the models once they are loaded."""
 
     def __init__(
         self,

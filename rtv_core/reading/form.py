@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,8 +31,9 @@ class Pair:
 
     def tokens_of(self, start: int, end: int) -> tuple[int, int] | None:
         """The first and last token (inclusive, counted from the pair's start) that characters touch."""
-        touched = [i for i, (a, b) in enumerate(self.offsets) if a < end and b > start]
-        return (self.text_at + touched[0], self.text_at + touched[-1]) if touched else None
+        first = bisect_right(self.offsets, start, key=lambda offset: offset[1])
+        last = bisect_left(self.offsets, end, key=lambda offset: offset[0]) - 1
+        return (self.text_at + first, self.text_at + last) if first <= last else None
 
     def characters_of(self, first: int, last: int) -> tuple[int, int]:
         """The characters [start, end) of the text behind tokens `first` to `last` (inclusive)."""

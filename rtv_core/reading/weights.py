@@ -27,6 +27,7 @@ __all__ = [
     "read_card",
     "save_network",
     "weights_sha256",
+    "write_card",
 ]
 
 WEIGHTS, CARD = "reader.safetensors", "rtv.json"
@@ -83,6 +84,11 @@ def save_network(
     aside = folder / (WEIGHTS + ".partial")
     save_file(own, aside)
     aside.replace(folder / WEIGHTS)
+    write_card(card, folder)
+
+
+def write_card(card: ReaderCard, folder: Path) -> None:
+    """Write the card alone, beside weights that stay as they are."""
     (folder / CARD).write_text(json.dumps(asdict(card), indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 

@@ -28,7 +28,7 @@ from rtv_core.text import same_answer
 from rtv_core.training.examples import Example, answer_spans
 from rtv_core.training.loop import LoopSettings, run_steps
 from rtv_core.training.losses import relevance_loss, span_loss, span_targets
-from rtv_core.verify.embedded import verifier_input
+from rtv_core.verify.embedded import evidence_slots, verifier_input
 
 __all__ = ["Group", "VerifierPlan", "plan_verifier", "train_verifier", "verify_losses"]
 
@@ -46,13 +46,13 @@ class VerifierPlan:
     invalid: int = 10
     unanswered: float = 0.08
     shares: tuple[tuple[str, int], ...] = (
-        ("ambignq", 1100),
+        ("ambignq", 900),
         ("multispanqa", 999),
         ("nq", 9999),
-        ("quoref", 150),
-        ("re-docred", 350),
-        ("squad", 700),
-        ("webquestions", 350),
+        ("quoref", 100),
+        ("re-docred", 250),
+        ("squad", 500),
+        ("webquestions", 250),
     )
     repeats: tuple[tuple[str, int], ...] = (("multispanqa", 3),)
     seed: int = 2
@@ -157,7 +157,8 @@ def verify_losses(
             continue
         at = {hit.passage.id: i * tokens for hit, i in zip(group.hits, rows, strict=True)}
         own = {hit.passage.id: pairs[i] for hit, i in zip(group.hits, rows, strict=True)}
-        x = verifier_input(network, form, group.question, evidence, group.k, flat, at, own)
+        slots = evidence_slots(evidence, own)
+        x = verifier_input(network, form, group.question, evidence, slots, group.k, flat, at)
         logits.append(network.verify(x)[0])
         labels += right
     if logits:

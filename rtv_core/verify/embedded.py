@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ from rtv_core.reading.reader import Reader
 from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, EvidencePassage, Verdict
 from rtv_core.text import covers_any, find_answer
 
-__all__ = ["EmbeddedVerifier", "verifier_input"]
+__all__ = ["EmbeddedVerifier", "Slot", "evidence_slots", "verifier_input"]
 
 MENTIONS_A_PASSAGE = 4
 
@@ -40,10 +41,11 @@ class EmbeddedVerifier:
         for name, states in zip(passages, read, strict=True):
             at[name], start = start, start + len(states.hidden)
 
+        slots = evidence_slots(bodies, pairs)
         columns, weights = [], None
         for k in EVIDENCE_SIZES:
             x = verifier_input(
-                self._reader.network, self._reader.form, question, bodies, k, hidden, at, pairs
+                self._reader.network, self._reader.form, question, bodies, slots, k, hidden, at
             )
             logits, weights = self._reader.network.verify(x)
             # Softmax over two logits is a logistic function of their difference.
@@ -55,48 +57,61 @@ class EmbeddedVerifier:
         return verdicts
 
 
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One evidence passage as the verifier sees it: first and last token of each mention, and its facts."""
+
+    passage_id: str
+    mentions: tuple[tuple[int, int], ...]
+    facts: tuple[float, ...]
+
+
+def evidence_slots(evidence: Sequence[Evidence], pairs: Mapping[str, Pair]) -> list[list[Slot]]:
+    """The slots of each body of evidence; `pairs` holds the tokens of every passage, by id."""
+    return [[_slot(passage, body.candidate, pairs) for passage in body.passages] for body in evidence]
+
+
 def verifier_input(
     network: ReaderNetwork,
     form: InputForm,
     question: str,
     evidence: Sequence[Evidence],
+    slots: Sequence[Sequence[Slot]],
     k: int,
     hidden: Tensor,
     at: Mapping[str, int],
-    pairs: Mapping[str, Pair],
 ) -> VerifierInput:
     """The verifier's input for candidates with evidence, each cut to its first `k` passages.
 
-    `hidden` (tokens, width) holds the states of all passages of `pairs`, each from row `at[passage_id]` on.
+    `hidden` (tokens, width) holds the states of all passages, each from row `at[passage_id]` on.
     """
-    cls, facts, candidate, place, totals = [], [], [], [], []
-    mention_pair, mention_start, mention_end = [], [], []
-    for c, body in enumerate(evidence):
-        passages = body.passages[:k]
-        for place_of, passage in enumerate(passages):
-            name = passage.hit.passage.id
-            mentions = _mentions(passage, body.candidate, pairs[name])
-            for first, last in mentions:
-                mention_pair.append(len(cls))
-                mention_start.append(at[name] + first)
-                mention_end.append(at[name] + last)
-            cls.append(at[name])
-            facts.append(_pair_facts(passage, body.candidate, len(mentions)))
-            candidate.append(c)
-            place.append(place_of)
-        totals.append(_total_facts(question, body.candidate, passages))
+    cut = [(c, place, slot) for c, own in enumerate(slots) for place, slot in enumerate(own[:k])]
+    mentions = [
+        (row, at[slot.passage_id] + first, at[slot.passage_id] + last)
+        for row, (_, _, slot) in enumerate(cut)
+        for first, last in slot.mentions
+    ]
+    mention = torch.tensor(mentions, dtype=torch.long).reshape(-1, 3)
     return VerifierInput(
         states=hidden,
-        cls=torch.tensor(cls, dtype=torch.long),
-        mention_pair=torch.tensor(mention_pair, dtype=torch.long),
-        mention_start=torch.tensor(mention_start, dtype=torch.long),
-        mention_end=torch.tensor(mention_end, dtype=torch.long),
-        facts=torch.tensor(facts).reshape(-1, PAIR_FACTS),
-        candidate=torch.tensor(candidate, dtype=torch.long),
-        place=torch.tensor(place, dtype=torch.long),
+        cls=torch.tensor([at[slot.passage_id] for _, _, slot in cut], dtype=torch.long),
+        mention_pair=mention[:, 0],
+        mention_start=mention[:, 1],
+        mention_end=mention[:, 2],
+        facts=torch.tensor([slot.facts for _, _, slot in cut]).reshape(-1, PAIR_FACTS),
+        candidate=torch.tensor([c for c, _, _ in cut], dtype=torch.long),
+        place=torch.tensor([place for _, place, _ in cut], dtype=torch.long),
         words=network.mean_words([form.words(body.candidate.answer) for body in evidence]),
-        totals=torch.tensor(totals).reshape(-1, TOTAL_FACTS),
+        totals=torch.tensor(
+            [_total_facts(question, body.candidate, body.passages[:k]) for body in evidence]
+        ).reshape(-1, TOTAL_FACTS),
     )
+
+
+def _slot(passage: EvidencePassage, candidate: Candidate, pairs: Mapping[str, Pair]) -> Slot:
+    mentions = _mentions(passage, candidate, pairs[passage.hit.passage.id])
+    facts = _pair_facts(passage, candidate, len(mentions))
+    return Slot(passage.hit.passage.id, tuple(mentions), tuple(facts))
 
 
 def _mentions(passage: EvidencePassage, candidate: Candidate, pair: Pair) -> list[tuple[int, int]]:
