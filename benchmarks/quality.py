@@ -1,10 +1,10 @@
-"""Quality of retrieval, recall and verification on questions with several answers, beside two plain baselines.
+"""Quality of retrieval, recall and verification on multi-answer questions, beside two plain baselines.
 
 Run: python -m benchmarks.quality --data DIR --index DIR --out DIR [--models DIR] [--splits dev,test,demo]
 
 `--data` holds questions/multispanqa-{dev,test}.jsonl.gz, `--index` is the index of the corpus they are asked
-over. Questions that were answered before with the same models, corpus and settings are not asked again. Thresholds
-and the logistic regression are fitted on dev; test is reported, nothing else. Rows are kept in OUT as JSON lines.
+over. Rows are kept in OUT as JSON lines; a question with a row is not asked again. Tau and the logistic
+regression are fitted on dev; test is reported, nothing else.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def _row(trace: Trace) -> dict[str, Any]:
 def plain_features(trace: Trace, i: int) -> list[float]:
     """Nine plain features of a candidate: what a logistic regression can know of it without reading.
 
-    Best and summed span score, passages recalling it, evidence passages covering it, best rank of either, best
-    relevance, best dense score, length in words.
+    Best and summed span score, passages recalling it, evidence passages covering it, best rank of either,
+    best relevance, best dense score, length in words.
     """
     candidate, evidence = trace.candidates[i], trace.evidence[i]
     covering = [p for p in evidence.passages if p.covers]

@@ -16,7 +16,7 @@ Similarity = Callable[[Sequence[str], Sequence[str]], np.ndarray]
 
 
 class CoverFirstGatherer:
-    """The paper's aggregator: query = question + " " + candidate; rank by (covers the candidate, dense score).
+    """The paper's aggregator: query = question + " " + candidate; rank by (covers it, dense score).
 
     `similarity(queries, passage_ids)` gives dense scores, (queries, passages).
     """
@@ -44,7 +44,7 @@ def evidence_query(question: str, candidate: Candidate) -> str:
 def rank_evidence(
     candidate: Candidate, query: str, hits: Sequence[Hit], similarity: Sequence[float], rule: str
 ) -> Evidence:
-    """The evidence of one candidate; coverage looks at title and text, and at every spelling; ties by rank."""
+    """The evidence of one candidate; coverage looks at title, text and every spelling; ties by rank."""
     recalled = {source.passage_id for source in candidate.sources}
     covering = [covers_any(f"{h.passage.title}\n{h.passage.text}", candidate.spellings, rule) for h in hits]
     order = sorted(range(len(hits)), key=lambda i: (not covering[i], -similarity[i], hits[i].rank))

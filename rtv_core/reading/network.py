@@ -1,4 +1,4 @@
-"""The reader's network: one encoder over (question, passage), and the heads that recall and verify from it."""
+"""The reader's network: one encoder over (question, passage), and the heads that recall and verify."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class VerifierHead(nn.Module):
 def _read_facts(
     x: VerifierInput, span: Tensor, relevance: Tensor, pairs: int, candidates: int
 ) -> tuple[Tensor, Tensor]:
-    """The recaller's view of the same evidence: (pairs, READ_PAIR_FACTS) and (candidates, READ_TOTAL_FACTS)."""
+    """The recaller's view of the same evidence: (pairs, READ_PAIR_FACTS), (candidates, READ_TOTAL_FACTS)."""
     best = span.new_full((pairs,), -10.0).index_reduce(0, x.mention_pair, span.clamp(-10, 10), "amax")
     p_span, p_relevant = best.sigmoid(), relevance.sigmoid()
     both = p_span * p_relevant

@@ -1,4 +1,4 @@
-"""Read (question, passage) pairs: encoder states, kept for recall, verification and a question asked again."""
+"""Read (question, passage) pairs once: encoder states, kept for recall and for verification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Save and load the trained reader: `reader.safetensors` beside `rtv.json`, the embeddings from the base model."""
+"""The trained reader on disk: `reader.safetensors` beside `rtv.json`, the embeddings from the base model."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def load_network(folder: Path) -> tuple[ReaderNetwork, ReaderCard]:
     base = find_pretrained(card.base)
     if (found := fingerprint(base)) != card.base_sha256:
         raise MismatchError(
-            f"The reader in {folder} was trained from {card.base} with hash {card.base_sha256[:12]}, but the one "
-            f"found here has {found[:12]}. Install the version that requirements.txt names."
+            f"The reader in {folder} was trained from {card.base} with hash {card.base_sha256[:12]}, but "
+            f"the one found here has {found[:12]}. Install the version that requirements.txt names."
         )
     network = ReaderNetwork(_config(base), ReaderShape(**(card.shape or {})))
     own = {name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()}
@@ -133,7 +133,7 @@ def load_network(folder: Path) -> tuple[ReaderNetwork, ReaderCard]:
 
 
 def load_reading_network(folder: Path) -> tuple[ReaderNetwork, ReaderCard]:
-    """A trained network for reading: the encoder in bfloat16 on processors that have it, the heads in float32."""
+    """A trained network for reading: the encoder in bfloat16 where the processor has it, heads in float32."""
     network, card = load_network(folder)
     if torch.cpu._is_avx512_bf16_supported():
         network.encoder.to(torch.bfloat16)

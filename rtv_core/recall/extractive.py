@@ -43,8 +43,8 @@ class ExtractiveRecaller:
 def propose_spans(scores: np.ndarray, pair: Pair, passage: Passage) -> tuple[Span, ...]:
     """The best spans of a passage, best first, and the parts of those that are lists.
 
-    scores (tokens, lengths): entry [i, d] is the logit of tokens i to i + d. A part ("the penis" of "the penis
-    and the testicles") keeps the score of the whole if that is higher: a list is as good as its parts.
+    scores (tokens, lengths): entry [i, d] is the logit of tokens i to i + d. A part ("Castor" of "Castor and
+    Pollux") keeps the score of the whole if that is higher: a list is as good as its parts.
     """
     first, last = pair.text_at, pair.text_at + len(pair.offsets)
     logits = scores[first:last].copy()

@@ -1,4 +1,4 @@
-"""Training questions, the passages that the retriever really returns for them, and where they are answered."""
+"""Training questions with the passages that the retriever really returns, and where they are answered."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LoopSettings:
-    """Learning rates of the encoder and of the heads at their peak, the share of steps spent warming up, decay.
+    """Peak learning rates of the encoder and of the heads, the share of steps spent warming up, decay.
 
     A checkpoint is written every `checkpoint_every` steps, a log line every `log_every`.
     """

@@ -18,8 +18,8 @@ def span_targets(
 ) -> tuple[Tensor, Tensor]:
     """Which spans may be answers, and which are: two boolean masks (pairs, tokens, lengths).
 
-    `answers[i]` holds the characters [start, end) of the answers of pair i. One that was cut off, or is longer
-    than `lengths` tokens, can't be a target.
+    `answers[i]` holds the characters [start, end) of the answers of pair i. One that was cut off, or is
+    longer than `lengths` tokens, can't be a target.
     """
     possible = torch.zeros(len(pairs), tokens, lengths, dtype=torch.bool)
     wanted = torch.zeros_like(possible)

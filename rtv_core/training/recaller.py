@@ -27,7 +27,7 @@ BATCHES_A_CHUNK = 40
 
 @dataclass(frozen=True, slots=True)
 class RecallerPlan:
-    """`alpha_neg`: irrelevant passages per answering one. `repeats`: how often a set is seen (default once)."""
+    """`alpha_neg`: irrelevant passages per answering one. `repeats`: how often a set is seen (else once)."""
 
     alpha_neg: float = 0.4
     batch: int = 32

@@ -63,7 +63,7 @@ def run_verifier(
     plan: VerifierPlan | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Train recaller and verifier together from the recaller in `start`, into `out`; started again, it goes on."""
+    """Train recaller and verifier together from the recaller in `start`; started again, it goes on."""
     network, card = load_network(start)
     if (start / EXAMPLES).exists() and not (out / EXAMPLES).exists():
         out.mkdir(parents=True, exist_ok=True)

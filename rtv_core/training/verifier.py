@@ -92,7 +92,7 @@ def plan_verifier(
 def draw_group(
     example: Example, passages: Sequence[Passage], plan: VerifierPlan, rng: random.Random
 ) -> Group:
-    """Some of a question's passages: the answering ones (four at most), the best ranked, a few from further down."""
+    """Some of a question's passages: answering ones (at most four), the best ranked, a few deeper ones."""
     places = {row: place for place, row in enumerate(example.rows)}
     status = {
         row: example.status(row, place + 1, passages[row]) for row, place in places.items() if place < 30

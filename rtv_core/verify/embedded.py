@@ -1,4 +1,4 @@
-"""The embedded verifier: scores a candidate from the states that were read for recall, without reading again."""
+"""The embedded verifier: scores a candidate from the states that were read for recall, reading nothing."""
 
 from __future__ import annotations
 
