@@ -65,7 +65,7 @@
     for (const row of sorted) {
       const scores = numbers(row.dataset.p);
       const state = stateOf(row, at);
-      set(row, "state", state);
+      sign(ol, row, state);
       if (scores.length) {
         row.style.setProperty("--p", scores[at]);
         put($(".score", row), scores[at].toFixed(2));
@@ -83,6 +83,12 @@
     const tauLine = $(".tau-line", ol);
     if (tauLine) set(tauLine, "none", line === 0 && sorted.some((row) => row.dataset.p) ? 1 : 0);
     markEvidence(at);
+  }
+
+  function sign(ol, row, state) {
+    const now = $(".state", row);
+    if (!now.classList.contains(state)) now.replaceWith($(`.signs > .state.${state}`, ol).cloneNode(true));
+    set(row, "state", state);
   }
 
   function arrange(ol, sorted, line) {
@@ -207,7 +213,7 @@
     if (!chosen || !bar) return say("Choose a candidate first (j).", "busy");
     const button = $(`[data-verdict="${label}"]`, bar);
     if (!button || button.disabled) return say(`No gold is known for this question, so no answer can be ${label}.`, "busy");
-    const gold = $("[data-gold]", bar);
+    const gold = $("select[data-gold]", bar);
     const index = gold && gold.value !== "" ? Number(gold.value) : null;
     if ((label === "listed" || label === "variant") && index === null) {
       pendingVerdict = label;
@@ -286,7 +292,7 @@
       knobs.single = ol.dataset.single === "1";
     }
     const head = $("#rtv-evidence .rtv-head.evidence");
-    if (chosen && !chosen.key && head) chosen.key = head.dataset.key;
+    if (chosen && !chosen.key && head && head.dataset.typed === chosen.typed) chosen.key = head.dataset.key;
     mark();
     select();
     chooseGold();
@@ -298,7 +304,7 @@
   let goldFor = "";
   function chooseGold() {
     const bar = $(".rtv-judge");
-    const gold = bar && $("[data-gold]", bar);
+    const gold = bar && $("select[data-gold]", bar);
     if (!gold) return;
     const now = [bar.dataset.key, bar.dataset.label, gold.dataset.chosen, gold.options.length].join(" ");
     if (now !== goldFor) {
@@ -364,7 +370,7 @@
   });
 
   document.addEventListener("change", (event) => {
-    if (event.target.matches("[data-gold]") && chosen) {
+    if (event.target.matches("select[data-gold]") && chosen) {
       const bar = $(".rtv-judge");
       const label = pendingVerdict || (["listed", "variant"].includes(bar.dataset.label) ? bar.dataset.label : "");
       if (label && event.target.value !== "") judge(label);
@@ -427,24 +433,11 @@
     if (dialog && !dialog.open) dialog.showModal();
   }
 
-  // The name is remembered in this browser; the field appears when Gradio has drawn the page.
-  function rememberName() {
-    const field = $("#rtv-annotator textarea, #rtv-annotator input");
-    if (!field) return false;
-    const name = localStorage.getItem(NAME);
-    if (name && field.value !== name) {
-      const prototype = field.tagName === "TEXTAREA" ? HTMLTextAreaElement.prototype : HTMLInputElement.prototype;
-      Object.getOwnPropertyDescriptor(prototype, "value").set.call(field, name);
-      field.dispatchEvent(new Event("input", { bubbles: true }));
-    }
-    return true;
-  }
+  rtv.name = () => localStorage.getItem(NAME);
 
   function start() {
-    let named = false;
     const watched = new Set();
     const found = () => {
-      named = named || rememberName();
       for (const id of PARTS) {
         const part = document.getElementById(id);
         if (part && !watched.has(part)) {
@@ -452,7 +445,7 @@
           drawn.observe(part, { childList: true, subtree: true, characterData: true, attributes: true });
         }
       }
-      if (named && watched.size === PARTS.length) waiting.disconnect();
+      if (watched.size === PARTS.length) waiting.disconnect();
     };
     const waiting = new MutationObserver(found);
     waiting.observe(document.body, { childList: true, subtree: true });

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from rtv_core.errors import RtvError
+from rtv_core.errors import InputError, RtvError
 from rtv_core.pipeline import Pipeline, check_question
 from rtv_core.records import Judgement, Question, Trace
 from rtv_core.settings import Settings
@@ -36,6 +36,7 @@ class Opened(NamedTuple):
     passages: Any
     relevance: Any
     coverage: Any
+    annotator: Any
     notice: Any
 
 
@@ -56,19 +57,30 @@ class Answers(NamedTuple):
     stop: Any = SKIP
 
 
-def open_link(workbench: Workbench, parameters: Mapping[str, str]) -> Opened:
-    """Fill the controls from a link, or from the server's settings where it says nothing."""
+def open_link(workbench: Workbench, parameters: Mapping[str, str], annotator: object = None) -> Opened:
+    """Fill the controls from a link; what it doesn't name stays as it is, perhaps typed in already.
+
+    `annotator` is the name that this browser remembers.
+    """
     link = read_link(parameters, workbench.settings)
     settings = link.settings
+    values = {
+        "question": link.question,
+        "tau": settings.verifier.tau,
+        "k": settings.verifier.k,
+        "single": settings.verifier.single_answer,
+        "passages": settings.retriever.passages,
+        "relevance": settings.recaller.relevance,
+        "coverage": settings.evidence.coverage,
+    }
+    given = {"question" if name == "q" else name for name in parameters}
+    filled = {name: value if name in given else SKIP for name, value in values.items()}
+    try:
+        name = checks.read_name(annotator)
+    except InputError:
+        name = SKIP
     return Opened(
-        question=link.question,
-        tau=settings.verifier.tau,
-        k=settings.verifier.k,
-        single=settings.verifier.single_answer,
-        passages=settings.retriever.passages,
-        relevance=settings.recaller.relevance,
-        coverage=settings.evidence.coverage,
-        notice=render.render_message(link.notice),
+        **filled, annotator=name, notice=render.render_message(link.notice) if link.notice else SKIP
     )
 
 
@@ -93,6 +105,7 @@ def show_answers(
 ) -> Iterator[Answers]:
     """Ask, and draw the trace as it grows. An empty page (no link, nothing typed) stays as it is."""
     if question is None or question == "":
+        yield Answers()  # Gradio empties every part of the page for a generator that yields nothing
         return
     try:
         asked = _question(workbench, check_question(checks.read_text(question, "question", 100_000)))

@@ -24,6 +24,9 @@ window.rtv.send = trigger;
 MARK = "(tau, k, single) => window.rtv?.mark?.(tau, k, single)"
 """Moving a control that only marks: no call to the server."""
 
+NAME = "name => [window.rtv?.name?.() ?? name]"
+"""The annotator's name is remembered in the browser."""
+
 Parts = dict[str, Any]
 """Components by name."""
 
@@ -129,8 +132,8 @@ def _columns(settings: Settings) -> Parts:
 
 
 def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
-    def opened(request: gr.Request):
-        return asking.open_link(workbench, dict(request.query_params))
+    def opened(name, request: gr.Request):
+        return asking.open_link(workbench, dict(request.query_params), name)
 
     def loading():
         yield from asking.show_loading(workbench)
@@ -172,7 +175,7 @@ def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
     runs = [
         parts["ask"].click(**run),
         parts["question"].submit(**run),
-        page.load(opened, None, link, **_QUICK).then(**run),
+        page.load(opened, parts["annotator"], link, js=NAME, **_QUICK).then(**run),
         parts["bridge"].example(example, None, parts["question"], **_QUICK).then(**run),
     ]
     parts["stop"].click(stopped, _view(parts), list(shown), cancels=runs, **_QUICK)

@@ -69,7 +69,7 @@ def show_candidate(
     except RtvError as error:
         return Chosen(evidence=render.render_message(str(error), "error"))
     return Chosen(
-        evidence=_evidence(session.trace, row, knobs),
+        evidence=_evidence(session.trace, row, knobs, event.get("typed") or ""),
         judge=render.render_judge(session.trace.question, row),
         note=drafts.get(row.key, row.judgement.note if row.judgement else ""),
         drafts=drafts,
@@ -103,9 +103,9 @@ def save_judgement(
         trace_id = session.trace_id or workbench.store.save_trace(session.trace)
         saved = workbench.store.judge(replace(judgement, trace_id=trace_id), token)
         said = verdicts_of(workbench, session.trace, name)
-        row = find_row(session.trace, said, event)
     except RtvError as error:
         return Judged(saved=render.render_failure(str(error), token))
+    row = replace(row, judgement=saved)
     return Judged(
         saved=render.render_saved(saved, clock(saved.at), token),
         judge=render.render_judge(session.trace.question, row),
@@ -171,19 +171,18 @@ def _verdicts(
         row = find_row(session.trace, said, event) if event.get("key") or event.get("typed") else None
     except RtvError as error:
         return Judged(saved=render.render_failure(str(error)))
-    note = SKIP if row is None else row.judgement.note if row.judgement else ""
     return Judged(
         saved=render.render_unsaid(),
         judge=render.render_judge(session.trace.question, row),
         candidates=draw_candidates(session.trace, said, knobs),
-        note=note,
     )
 
 
-def _evidence(trace: Trace, row: Row, knobs: VerifierSettings) -> str:
+def _evidence(trace: Trace, row: Row, knobs: VerifierSettings, typed: str) -> str:
     if row.index is not None:
-        return render.render_evidence(trace, row, knobs)
-    return render.render_mentions(row, covering(trace.hits, (row.answer, *row.spellings)), len(trace.hits))
+        return render.render_evidence(trace, row, knobs, typed)
+    found = covering(trace.hits, (row.answer, *row.spellings))
+    return render.render_mentions(row, found, len(trace.hits), typed)
 
 
 def _judgement(

@@ -12,7 +12,7 @@ from rtv_core.records import Passage, Question
 from rtv_core.settings import Settings
 from rtv_core.store.judgements import JudgementStore
 from rtv_core.ui.app import build_app, launch_options, serve
-from rtv_core.ui.asking import open_link, show_answers, show_loading, show_stopped
+from rtv_core.ui.asking import Answers, open_link, show_answers, show_loading, show_stopped
 from rtv_core.ui.judging import save_judgement, show_candidate, show_verdicts, take_back
 from rtv_core.ui.marks import candidate_key, candidate_rows, extra_rows, gold_answers
 
@@ -28,9 +28,14 @@ GOLD = Question("q1", ASKED, ((("1995",), ("April 24, 2010", "24 April 2010"), (
 
 
 @pytest.fixture
-def workbench(tmp_path):
-    store = JudgementStore(tmp_path / "rtv.db")
-    return FakeWorkbench(PASSAGES, PATTERN, SCORES, (GOLD,), store=store)
+def workbench():
+    return FakeWorkbench(PASSAGES, PATTERN, SCORES, (GOLD,))
+
+
+@pytest.fixture
+def on_disk(workbench, tmp_path):
+    workbench.store = JudgementStore(tmp_path / "rtv.db")
+    return workbench
 
 
 def ask(workbench, question=ASKED, passages=100, relevance=0.05, coverage="strict", tau=0.5, k=10, **other):
@@ -100,8 +105,7 @@ def test_models_that_are_not_loaded_are_announced(workbench):
 
 
 def test_an_empty_page_asks_nothing(workbench):
-    assert ask(workbench, "") == []
-    assert ask(workbench, None) == []
+    assert ask(workbench, "") == ask(workbench, None) == [Answers()]
 
 
 @pytest.mark.parametrize(
@@ -170,8 +174,14 @@ def test_no_candidate_at_all_says_what_to_do(workbench):
 
 def test_a_link_fills_the_controls(workbench):
     opened = open_link(workbench, {"q": ASKED, "tau": "0.8", "k": "5", "single": "1", "passages": "20"})
-    assert (opened.question, opened.tau, opened.k, opened.single, opened.passages) == (ASKED, 0.8, 5, True, 20)
-    assert opened.notice == ""
+    assert (opened.question, opened.tau, opened.k, opened.single, opened.passages) == (
+        ASKED,
+        0.8,
+        5,
+        True,
+        20,
+    )
+    assert opened.notice == opened.relevance == opened.coverage == {"__type__": "update"}
 
 
 def test_what_a_link_has_wrong_is_named_and_left_out(workbench):
@@ -207,7 +217,9 @@ def test_a_note_that_was_not_saved_comes_back_with_its_candidate(workbench, sess
     assert back.note == "half a thought"
 
 
-@pytest.mark.parametrize("event", [{}, None, [], "x", {"key": "forged"}, {"key": 3}, {"typed": "?"}, {"typed": []}])
+@pytest.mark.parametrize(
+    "event", [{}, None, [], "x", {"key": "forged"}, {"key": 3}, {"typed": "?"}, {"typed": []}]
+)
 def test_a_forged_choice_is_refused(workbench, session, event):
     chosen = show_candidate(workbench, session, 0.5, 10, False, "ann", "", {}, event)
     assert 'role="alert"' in chosen.evidence
@@ -219,7 +231,12 @@ def test_a_forged_choice_is_refused(workbench, session, event):
 def test_a_verdict_is_saved_with_what_the_page_showed(workbench, session):
     shown = judge(workbench, session, {**KEY, "evidence": "supports"}, tau=0.7, k=5, note="seen in a")
     (saved,) = verdicts(workbench)
-    assert (saved.answer, saved.label, saved.evidence, saved.note) == ("2011", "unlisted", "supports", "seen in a")
+    assert (saved.answer, saved.label, saved.evidence, saved.note) == (
+        "2011",
+        "unlisted",
+        "supports",
+        "seen in a",
+    )
     assert (saved.tau, saved.k, saved.blind, saved.recalled) == (0.7, 5, False, True)
     row = next(r for r in candidate_rows(session.trace) if r.answer == "2011")
     assert saved.p_right == pytest.approx(row.p_right[1])
@@ -229,10 +246,11 @@ def test_a_verdict_is_saved_with_what_the_page_showed(workbench, session):
     assert 'data-label="unlisted"' in shown.judge
 
 
-def test_the_same_click_twice_writes_once(workbench, session):
-    judge(workbench, session, KEY)
-    judge(workbench, session, KEY)
-    assert len(workbench.store.history(session.trace_id)) == 1
+def test_the_same_click_twice_writes_once(on_disk):
+    session = ask(on_disk)[-1].session
+    judge(on_disk, session, KEY)
+    judge(on_disk, session, KEY)
+    assert len(on_disk.store.history(session.trace_id)) == 1
 
 
 def test_a_variant_names_its_gold_answer(workbench, session):
@@ -256,7 +274,8 @@ def test_a_typed_answer_that_is_a_candidate_counts_as_that_candidate(workbench, 
     assert verdicts(workbench)[0].recalled
 
 
-def test_undo_and_redo_change_what_the_page_shows(workbench, session):
+def test_undo_and_redo_change_what_the_page_shows(on_disk):
+    workbench, session = on_disk, ask(on_disk)[-1].session
     session = judge(workbench, session, KEY).session
     undone = take_back(workbench, session, 0.5, 10, False, "ann", False, KEY)
     assert verdicts(workbench) == []
@@ -267,6 +286,12 @@ def test_undo_and_redo_change_what_the_page_shows(workbench, session):
     assert "Nothing to redo" in nothing.saved
 
 
+def test_neither_undo_nor_another_name_touches_a_note_being_typed(workbench, session):
+    session = judge(workbench, session, KEY, note="a note").session
+    assert take_back(workbench, session, 0.5, 10, False, "ann", False, KEY).note == {"__type__": "update"}
+    assert show_verdicts(workbench, session, 0.5, 10, False, "bob", KEY).note == {"__type__": "update"}
+
+
 def test_one_person_can_not_undo_another_ones_verdict(workbench, session):
     judge(workbench, session, KEY, annotator="ann")
     take_back(workbench, session, 0.5, 10, False, "bob", False, KEY)
@@ -275,9 +300,10 @@ def test_one_person_can_not_undo_another_ones_verdict(workbench, session):
     assert "you: unlisted" not in shown.candidates
 
 
-def test_verdicts_are_there_after_a_reload(workbench, session):
-    judge(workbench, session, KEY)
-    assert "you: unlisted" in ask(workbench)[-1].candidates
+def test_verdicts_are_there_after_a_restart(on_disk, tmp_path):
+    judge(on_disk, ask(on_disk)[-1].session, KEY)
+    on_disk.store = JudgementStore(tmp_path / "rtv.db")
+    assert "you: unlisted" in ask(on_disk)[-1].candidates
 
 
 def test_a_stopped_trace_can_be_judged_too(workbench):
@@ -403,5 +429,7 @@ def test_no_template_or_script_holds_data(workbench):
 
 def test_settings_of_the_server_are_where_the_controls_start(workbench):
     workbench.settings = Settings().with_values({"verifier.tau": 0.65, "verifier.k": 5})
-    opened = open_link(workbench, {})
-    assert (opened.tau, opened.k) == (0.65, 5)
+    components = build_app(workbench).get_config_file()["components"]
+    values = {c["props"].get("elem_id"): c["props"].get("value") for c in components}
+    assert (values["rtv-tau"], values["rtv-k"], values["rtv-single"]) == (0.65, 5, False)
+    assert open_link(workbench, {"tau": "x"}).tau == 0.65

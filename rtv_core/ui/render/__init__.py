@@ -1,8 +1,7 @@
 """Records to HTML: what each part of the page looks like. All markup is written here, through `markup.tag`.
 
-What is drawn is bounded (passages, candidates, characters), and says so. The words for every state of a
-candidate are in the markup, and the style sheet shows those that `data-state` names: moving tau changes
-attributes only.
+What is drawn is bounded (passages, candidates, characters), and says so. Sign and words for every state of a
+candidate are in the markup, so that moving tau needs nothing from here.
 """
 
 from rtv_core.ui.render.candidates import render_candidates, render_summary

@@ -65,9 +65,11 @@ def render_candidates(
     if extra:
         lines.append(_between("Not among the candidates"))
         lines += [_candidate(row, "missed", at) for row in extra[:CANDIDATES_DRAWN]]
+    signs = tag("li", *map(_sign, STATES), class_="signs", role="presentation", hidden=True)
     listed = tag(
         "ol",
         *lines,
+        signs,  # what moving tau puts in place of a row's sign
         class_="rtv-candidates",
         role="listbox",
         aria_label="Candidates, best first",
@@ -110,21 +112,11 @@ def _between(text: str) -> Markup:
 def _candidate(row: Row, state: str, at: int) -> Markup:
     gave = f"recalled from {counted(len(row.ranks), 'passage')}" if row.ranks else ""
     score = f"{row.p_right[at]:.2f}" if row.p_right else ""
-    signs = (
-        tag(
-            "span",
-            tag("span", sign, aria_hidden="true"),
-            spoken(f"{word}: "),
-            class_=f"state {name}",
-            title=word,
-        )
-        for name, (sign, word) in STATES.items()
-    )
     gold = (tag("span", "★", aria_hidden="true"), spoken("gold")) if row.gold else ()
     name = tag("bdi", escape(row.answer, LONGEST_ANSWER), class_="answer")
     return tag(
         "li",
-        *signs,
+        _sign(state),
         tag("span", name, _second_line(row), class_="name"),
         tag("span", tag("i"), class_="bar", aria_hidden="true"),
         tag("span", score, class_="score", title="validity score: how strongly the verifier says right"),
@@ -146,6 +138,12 @@ def _candidate(row: Row, state: str, at: int) -> Markup:
         data_evidence=numbers(row.evidence_ranks),
         style=f"--p:{score or 0}",
     )
+
+
+def _sign(state: str) -> Markup:
+    sign, word = STATES[state]
+    shown = tag("span", sign, aria_hidden="true")
+    return tag("span", shown, spoken(f"{word}: "), class_=f"state {state}", title=word)
 
 
 def _second_line(row: Row) -> Markup | None:

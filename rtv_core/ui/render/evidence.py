@@ -32,14 +32,15 @@ def render_empty_evidence(asked: bool = False) -> Markup:
     return join([column_head("Evidence"), empty_state(text)])
 
 
-def render_evidence(trace: Trace, row: Row, settings: VerifierSettings) -> Markup:
+def render_evidence(trace: Trace, row: Row, settings: VerifierSettings, typed: str = "") -> Markup:
     """What stands behind one candidate: its score for each k, and the evidence passages, best first.
 
+    `typed` is what a person typed to get here; the page knows by it which answer this one is to.
     Raises ValueError for an answer that is no candidate: nothing was gathered for it.
     """
     if row.index is None:
         raise ValueError(f"{row.answer!r} is no candidate; use render_mentions")
-    head = _evidence_head(row, states_of(trace, settings).get(row.index, "unverified"), settings)
+    head = _evidence_head(row, states_of(trace, settings).get(row.index, "unverified"), settings, typed)
     if row.index >= len(trace.evidence):
         return join([head, empty_state("Its evidence is not gathered yet.")])
     passages = trace.evidence[row.index].passages
@@ -68,9 +69,11 @@ def render_evidence(trace: Trace, row: Row, settings: VerifierSettings) -> Marku
     return join([head, caption, tag("ol", *items, class_="rtv-evidence", aria_label=label)])
 
 
-def render_mentions(row: Row, found: Sequence[tuple[Hit, tuple[str, ...]]], retrieved: int) -> Markup:
-    """The evidence column of an answer that is no candidate: which retrieved passages mention it."""
-    head = _evidence_head(row, "missed", None)
+def render_mentions(
+    row: Row, found: Sequence[tuple[Hit, tuple[str, ...]]], retrieved: int, typed: str = ""
+) -> Markup:
+    """The evidence column of an answer that is no candidate: which retrieved passages hold it."""
+    head = _evidence_head(row, "missed", None, typed)
     if not found:
         return join(
             [
@@ -88,7 +91,7 @@ def render_mentions(row: Row, found: Sequence[tuple[Hit, tuple[str, ...]]], retr
     return join([head, caption, tag("ol", *items, class_="rtv-evidence", aria_label="Passages that hold it")])
 
 
-def _evidence_head(row: Row, state: str, settings: VerifierSettings | None) -> Markup:
+def _evidence_head(row: Row, state: str, settings: VerifierSettings | None, typed: str) -> Markup:
     score = by_k = None
     if settings is not None and row.p_right:
         at = EVIDENCE_SIZES.index(settings.k)
@@ -107,6 +110,7 @@ def _evidence_head(row: Row, state: str, settings: VerifierSettings | None) -> M
         class_="rtv-head evidence",
         data_key=row.key,
         data_state=state,
+        data_typed=typed,
         data_complete=int(bool(row.p_right) or row.index is None),
     )
 
