@@ -64,9 +64,16 @@ def test_a_command_that_is_not_ours_would_be_noticed(command: str) -> None:
         context_of(command)
 
 
-def test_every_command_line_program_is_shown() -> None:
+def test_every_command_is_shown() -> None:
     shown = {context_of(command).command.name for command in OURS}
-    assert {"serve", "ask", "index", "recaller", "verifier", "export"} <= shown
+    assert shown == {command.name for command in leaves(cli)}
+
+
+def leaves(command: click.Command) -> list[click.Command]:
+    """The commands that are no groups."""
+    if not isinstance(command, click.Group):
+        return [command]
+    return [leaf for inner in command.commands.values() for leaf in leaves(inner)]
 
 
 @pytest.mark.parametrize("command", [c for c in ALL_COMMANDS if c not in OURS])
