@@ -8,6 +8,7 @@
   const VERDICTS = { 1: "listed", 2: "variant", 3: "unlisted", 4: "invalid", 5: "unsure" };
   const EVIDENCE = { q: "supports", w: "insufficient", e: "contradicts", r: "other-entity" };
   const NAME = "rtv-annotator";
+  const DOUBLE = 400; // ms within which the same verdict, or a click on Undo or Redo, counts once
   const SLOW = 6000; // ms after which an unanswered verdict counts as not saved
   const PARTS = ["candidates", "evidence", "passages", "progress", "saved", "judge"].map((name) => `rtv-${name}`);
 
@@ -114,8 +115,8 @@
   }
 
   rtv.mark = (tau, k, single) => {
-    knobs.tau = Number(tau);
-    knobs.k = Number(k);
+    knobs.tau = Math.min(Math.max(Number(tau) || 0, 0), 1);
+    knobs.k = SIZES.includes(Number(k)) ? Number(k) : knobs.k || 10;
     knobs.single = Boolean(single);
     mark();
     address();
@@ -221,6 +222,7 @@
       return say(`Which gold answer is it? Choose it, then it is saved as ${label}.`, "busy");
     }
     pendingVerdict = "";
+    if (twice(`${chosen.key || chosen.typed} ${label} ${evidenceDraft} ${index}`)) return;
     const given = token();
     $$("[data-verdict]", bar).forEach((b) => b.setAttribute("aria-pressed", String(b === button)));
     say("Saving…", "busy");
@@ -247,6 +249,15 @@
     );
     if (bar.dataset.label) judge(bar.dataset.label);
     else say("Now the verdict on the answer, 1 to 5: both are saved together.", "busy");
+  }
+
+  // A double click is one click.
+  let last = { what: "", at: 0 };
+  function twice(what) {
+    const now = performance.now();
+    const same = last.what === what && now - last.at < DOUBLE;
+    last = { what, at: now };
+    return same;
   }
 
   function again(event) {
@@ -357,7 +368,9 @@
       send("example", { question: found.dataset.example });
     } else if ((found = hit("[data-verdict]"))) judge(found.dataset.verdict);
     else if ((found = hit("[data-evidence-verdict]"))) judgeEvidence(found.dataset.evidenceVerdict);
-    else if ((found = hit("[data-action]"))) again(found.dataset.action);
+    else if ((found = hit("[data-action]"))) {
+      if (!twice("step")) again(found.dataset.action);
+    }
     else if ((found = hit("[data-show-rank]"))) choosePassage(Number(found.dataset.showRank), true);
     else if ((found = hit(".rtv-ticks > i"))) choosePassage(Number(found.dataset.rank), true);
     else if ((found = hit(".rtv-candidates > .row"))) {
@@ -403,6 +416,7 @@
     }
     if (event.ctrlKey || event.metaKey || event.altKey || !onExplore() || $("dialog[open]")) return;
     const key = event.key;
+    if (event.repeat && (VERDICTS[key] || EVIDENCE[key] || key === "z" || key === "Z")) return;
     const inCandidates = element && element.closest(".rtv-candidates");
     const inPassages = element && element.closest(".rtv-passages");
     let done = true;

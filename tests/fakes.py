@@ -27,6 +27,7 @@ from rtv_core.records import (
 )
 from rtv_core.settings import Settings
 from rtv_core.text import COVERAGE_RULES, answer_key, covers_any
+from rtv_core.wire import to_json
 
 __all__ = [
     "CoverGatherer",
@@ -220,12 +221,7 @@ class FakeWorkbench:
 
     def pipeline(self, settings: Settings) -> Pipeline:
         self.asked += 1
-        provenance = {
-            "models": "fake",
-            "passages": str(settings.retriever.passages),
-            "relevance": str(settings.recaller.relevance),
-            "coverage": settings.evidence.coverage,
-        }
+        provenance = {"models": "fake", "settings": to_json(settings)}
         return Pipeline(
             WordRetriever(self.passages),
             PatternRecaller(self.pattern),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 from pathlib import Path
 
 import gradio as gr
@@ -48,6 +49,7 @@ def launch_options() -> dict[str, object]:
         "enable_monitoring": False,
         "footer_links": [],
         "allowed_paths": [],
+        "max_file_size": 1,  # bytes: nothing on these pages is uploaded
         "show_error": False,
         "strict_cors": True,
         "mcp_server": False,
@@ -60,11 +62,14 @@ def launch_options() -> dict[str, object]:
 def serve(
     workbench: Workbench, host: str = "127.0.0.1", port: int = 7860, open_browser: bool = False
 ) -> None:
-    """Serve the pages until interrupted. Raises InputError for an address that others can reach."""
+    """Serve the pages until interrupted.
+
+    Raises InputError for an address that others can reach, and for a port that is taken.
+    """
     _check_host(host)
-    build_app(workbench).launch(
-        server_name=host, server_port=port, inbrowser=open_browser, **launch_options()
-    )
+    _check_port(host, port)
+    app = build_app(workbench)
+    app.launch(server_name=host, server_port=port, inbrowser=open_browser, **launch_options())
 
 
 def _check_host(host: str) -> None:
@@ -77,6 +82,17 @@ def _check_host(host: str) -> None:
             f"The address {host!r} can be reached from other machines, and RTV has no login yet. "
             "Serve it on 127.0.0.1."
         )
+
+
+def _check_port(host: str, port: int) -> None:
+    """Ask before Gradio does: it would only say that it found no port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except (OSError, OverflowError) as error:
+            raise InputError(f"Port {port} can't be used: {error}. Choose another with --port.") from error
 
 
 def _asset(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +23,12 @@ from rtv_core.ui.workbench import Workbench
 __all__ = ["Answers", "Opened", "open_link", "show_answers", "show_loading", "show_stopped"]
 
 LOADING = "The models are loading, about 8 s."
+UNKEPT = "The trace could not be kept; the first verdict tries again."
 LOADING_POLL = 0.5
+LOOKED_AT = 20
+"""How many kept traces of a question are compared."""
+
+log = logging.getLogger(__name__)
 SKIP = gr.skip()
 
 
@@ -109,6 +115,7 @@ def show_answers(
         return
     try:
         asked = _question(workbench, check_question(checks.read_text(question, "question", 100_000)))
+        # tau, k and the switch only mark: they are no part of what is run, nor of how a trace was made.
         knobs = read_knobs(tau, k, single)
         settings = workbench.settings.with_values(
             {
@@ -117,17 +124,13 @@ def show_answers(
                 "evidence.coverage": coverage,
             }
         )
-        settings = replace(settings, verifier=knobs)
-        said = verdicts_of(workbench, Trace(asked), annotator)
+        verdicts_of(workbench, Trace(asked), annotator)
         yield _cleared(loading=not workbench.ready())
-        pipeline = workbench.pipeline(settings)
-        session = _kept(workbench, asked, pipeline)
-        if session is not None:
-            yield _drawn(session, settings, said, workbench.settings)
-            return
-        for trace in pipeline.steps(asked):
-            trace_id = workbench.store.save_trace(trace) if trace.complete else ""
-            yield _drawn(Session(trace, trace_id), settings, said, workbench.settings)
+        for session in _sessions(workbench, asked, workbench.pipeline(settings)):
+            said = verdicts_of(workbench, session.trace, annotator)
+            yield _drawn(session, replace(settings, verifier=knobs), said, workbench.settings)
+            if session.trace.complete and not session.trace_id:
+                yield Answers(saved=render.render_failure(UNKEPT))
     except RtvError as error:
         yield Answers(progress=render.render_message(str(error), "error"), **_buttons(running=False))
 
@@ -155,14 +158,25 @@ def _question(workbench: Workbench, text: str) -> Question:
     return Question("", text)
 
 
-def _kept(workbench: Workbench, question: Question, pipeline: Pipeline) -> Session | None:
-    """The kept trace of this question that the same models and settings made, if there is one."""
-    for trace_id in workbench.store.traces(question.text):
+def _sessions(workbench: Workbench, question: Question, pipeline: Pipeline) -> Iterator[Session]:
+    """The trace as it grows, or at once where the same models and settings have made it before."""
+    for trace_id in workbench.store.traces(question.text)[:LOOKED_AT]:
         if dict(workbench.store.provenance(trace_id)) == dict(pipeline.provenance):
             trace = workbench.store.load_trace(trace_id)
             if trace.complete and trace.question == question:
-                return Session(trace, trace_id)
-    return None
+                yield Session(trace, trace_id)
+                return
+    for trace in pipeline.steps(question):
+        yield Session(trace, _save(workbench, trace) if trace.complete else "")
+
+
+def _save(workbench: Workbench, trace: Trace) -> str:
+    """The id of the trace, now kept; "" if it could not be, which must not hide it from the page."""
+    try:
+        return workbench.store.save_trace(trace)
+    except RtvError as error:
+        log.error("The trace of %r is not saved: %s", trace.question.text, error)
+        return ""
 
 
 def _cleared(loading: bool) -> Answers:

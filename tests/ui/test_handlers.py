@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import socket
 
 import pytest
 from fakes import FakeWorkbench, MemoryStore
@@ -362,6 +363,19 @@ def test_without_a_question_there_is_nothing_to_judge_or_undo(workbench):
     assert show_candidate(workbench, None, 0.5, 10, False, "ann", "", {}, KEY).evidence
 
 
+def test_a_trace_that_can_not_be_saved_is_shown_all_the_same():
+    workbench = FakeWorkbench(PASSAGES, PATTERN, SCORES, (GOLD,), store=MemoryStore(broken=True))
+    *_, last, warning = ask(workbench)
+    assert 'data-stage="verified"' in last.candidates
+    assert "Not saved" in warning.saved
+    workbench.store.broken = False
+    assert "Saved" in judge(workbench, last.session, KEY).saved
+
+
+def test_moving_tau_does_not_make_another_trace(workbench, session):
+    assert ask(workbench, tau=0.9, k=1, single=True)[-1].session.trace_id == session.trace_id
+
+
 def test_a_failed_save_stays_in_red_and_leaves_the_words_alone():
     workbench = FakeWorkbench(PASSAGES, PATTERN, SCORES, (GOLD,), store=MemoryStore())
     session = ask(workbench)[-1].session
@@ -402,6 +416,15 @@ def test_gold_that_was_not_recalled_is_listed_apart(session):
 def test_an_address_that_others_can_reach_is_refused(workbench, host):
     with pytest.raises(InputError, match="no login"):
         serve(workbench, host=host)
+
+
+def test_a_port_that_is_taken_is_named(workbench):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"Port {port} .* --port"):
+            serve(workbench, port=port)
 
 
 @pytest.mark.filterwarnings("error::UserWarning")

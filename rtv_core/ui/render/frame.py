@@ -17,13 +17,13 @@ EXAMPLES_TO_START = 3
 def render_header(corpus: str, profile: str) -> Markup:
     """The line at the top: what is searched, with which profile, and the way to the keys."""
     keys = tag("button", "Keys ", tag("kbd", "?"), type="button", data_help=True, title="show the keys")
-    profile = escape(profile, LONGEST_NAME)
+    profile = profile[:LONGEST_NAME]
     where = tag(
         "p",
         tag("span", "corpus ", class_="word"),
         tag("b", escape(corpus, LONGEST_NAME)),
         tag("span", " · profile ", class_="word"),
-        Markup(f'<b class="profile" data-profile="{profile}">{profile}</b>'),
+        tag("b", profile, class_="profile", data_profile=profile),
         keys,
         class_="rtv-where",
     )
