@@ -34,10 +34,9 @@ from rtv_core.metrics import (
     paired_bootstrap,
 )
 from rtv_core.pipeline import Pipeline
-from rtv_core.records import EVIDENCE_SIZES, Question, Trace
-from rtv_core.settings import load_settings
-from rtv_core.text import answer_key
-from rtv_core.thresholds import TAUS
+from rtv_core.records import EVIDENCE_SIZES, Candidate, Question, Source, Span, Trace, Verdict
+from rtv_core.settings import VerifierSettings, load_settings
+from rtv_core.thresholds import TAUS, answers, judge
 
 FINE = tuple(np.round(np.arange(0.02, 0.99, 0.02), 2))
 """Thresholds tried for the baselines: finer than our own, so that none of their loss is a coarse grid's."""
@@ -98,6 +97,7 @@ def _row(trace: Trace) -> dict[str, Any]:
                 "recall": candidate.score,
                 "p_right": verdict.p_right,
                 "plain": plain_features(trace, i),
+                "sources": [[s.passage_id, s.span.start, s.span.end] for s in candidate.sources],
             }
             for i, (candidate, verdict) in enumerate(zip(trace.candidates, trace.verdicts, strict=True))
         ],
@@ -136,16 +136,28 @@ class System:
     taus: Sequence[float]
 
     def predict(self, row: dict[str, Any], tau: float) -> list[str]:
-        """Answers strictly above tau, else the best one; repeats after normalisation dropped."""
-        ranked = sorted(row["candidates"], key=lambda c: -self.score(c))
-        kept = [c["answer"] for c in ranked if self.score(c) > tau] or [c["answer"] for c in ranked[:1]]
-        return list({answer_key(answer): answer for answer in reversed(kept)}.values())[::-1]
+        """The answers under the rule of `thresholds.judge`, whatever gave the scores."""
+        verdicts = tuple(Verdict((self.score(c),) * len(EVIDENCE_SIZES)) for c in row["candidates"])
+        trace = Trace(Question("", ""), candidates=_candidates(row), verdicts=verdicts)
+        return answers(judge(trace, VerifierSettings(tau=tau)))
 
     def best_tau(self, rows: Iterable[dict[str, Any]]) -> float:
         rows = list(rows)
         return max(
             self.taus, key=lambda tau: (np.mean([_f1(self.predict(row, tau), row) for row in rows]), -tau)
         )
+
+
+def _candidates(row: dict[str, Any]) -> tuple[Candidate, ...]:
+    return tuple(
+        Candidate(
+            c["answer"],
+            (c["answer"],),
+            c["recall"],
+            tuple(Source(passage, 0, Span(start, end, 0.0), 0.0) for passage, start, end in c["sources"]),
+        )
+        for c in row["candidates"]
+    )
 
 
 def _f1(predictions: Sequence[str], row: dict[str, Any]) -> float:

@@ -46,6 +46,7 @@ _SMALL_WORDS = frozenset(("the", "of", "on", "to", "for", "mr", "miss", "mrs", "
 _MONTHS = frozenset(name.lower() for name in calendar.month_name if name)
 
 
+@lru_cache(maxsize=16384)
 def normalise_answer(text: str) -> str:
     """The field's answer normalisation: lower case, no ASCII punctuation, no articles, single spaces.
 
@@ -55,6 +56,7 @@ def normalise_answer(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text).split())
 
 
+@lru_cache(maxsize=16384)
 def answer_key(text: str) -> str:
     """A key that the spellings of one answer share: also blind to accents, any punctuation and date order.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rtv_core.records import Prediction, Trace
+from rtv_core.records import Candidate, Prediction, Source, Trace
 from rtv_core.settings import VerifierSettings
 from rtv_core.text import answer_key, normalise_answer
 
-__all__ = ["TAUS", "answers", "judge"]
+__all__ = ["TAUS", "answers", "judge", "repeats"]
 
 TAUS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """The thresholds tried on dev (paper, appendix)."""
@@ -18,21 +18,45 @@ def judge(trace: Trace, settings: VerifierSettings) -> tuple[Prediction, ...]:
     """Every verified candidate under one threshold, best first, ties by first appearance.
 
     A candidate is accepted if its score is strictly above tau; if none is, the best one is kept as
-    `fallback`; in single-answer mode only the best is kept. Of candidates that are one answer after
-    normalisation, only the best-scored can be accepted.
+    `fallback`; in single-answer mode only the best is kept. A candidate that repeats a better accepted one
+    (see `repeats`) is never accepted.
     """
     scored = [(verdict.at(settings.k), i) for i, verdict in enumerate(trace.verdicts)]
     scored.sort(key=lambda pair: (-pair[0], pair[1]))
-    predictions, seen = [], set()
+    predictions: list[Prediction] = []
+    kept: list[Candidate] = []
     for place, (p_right, i) in enumerate(scored):
-        answer = trace.candidates[i].answer
-        keys = {normalise_answer(answer), answer_key(answer)}
-        first = not keys & seen
-        seen |= keys
-        above = p_right > settings.tau
-        accepted = first and (place == 0 if settings.single_answer else above or place == 0)
-        predictions.append(Prediction(i, answer, p_right, accepted, fallback=accepted and not above))
+        candidate, above = trace.candidates[i], p_right > settings.tau
+        wanted = place == 0 or (above and not settings.single_answer)
+        accepted = wanted and not any(repeats(candidate, better) for better in kept)
+        if accepted:
+            kept.append(candidate)
+        predictions.append(
+            Prediction(i, candidate.answer, p_right, accepted, fallback=accepted and not above)
+        )
     return tuple(predictions)
+
+
+def repeats(candidate: Candidate, better: Candidate) -> bool:
+    """Whether two candidates are one answer: equal after normalisation, or always cut from the same words.
+
+    "Al Unser and Rick Mears" beside "Rick Mears" is another cut of one place. It repeats the better candidate
+    if each passage that gave it gave the better one from overlapping words.
+    """
+    if normalise_answer(candidate.answer) == normalise_answer(better.answer):
+        return True
+    if answer_key(candidate.answer) == answer_key(better.answer):
+        return True
+    places = [any(_overlap(own, other) for other in better.sources) for own in candidate.sources]
+    return bool(places) and all(places)
+
+
+def _overlap(one: Source, other: Source) -> bool:
+    return (
+        one.passage_id == other.passage_id
+        and one.span.start < other.span.end
+        and other.span.start < one.span.end
+    )
 
 
 def answers(predictions: Sequence[Prediction]) -> list[str]:

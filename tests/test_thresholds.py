@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rtv_core.records import Candidate, Prediction, Question, Trace, Verdict
+from dataclasses import replace
+
+from rtv_core.records import Candidate, Prediction, Question, Source, Span, Trace, Verdict
 from rtv_core.settings import VerifierSettings
 from rtv_core.thresholds import TAUS, answers, judge
 
@@ -40,6 +42,27 @@ def test_of_one_answer_in_two_spellings_the_better_counts() -> None:
     assert len(predictions) == 5
 
 
+def test_of_two_cuts_of_one_place_the_better_counts() -> None:
+    trace = _placed({"Al Unser": (0.8, "a", 0, 8), "Al Unser and Rick Mears": (0.7, "a", 0, 23)})
+    predictions = judge(trace, VerifierSettings(tau=0.5))
+    assert answers(predictions) == ["Al Unser"]
+    assert [p.answer for p in predictions] == ["Al Unser", "Al Unser and Rick Mears"]
+
+
+def test_a_cut_that_stands_alone_elsewhere_counts_too() -> None:
+    trace = _placed({"Rick Mears": (0.7, "a", 13, 23), "Al Unser and Rick Mears": (0.8, "a", 0, 23)})
+    alone = Source("b", 2, Span(0, 10, 0.5), 1.0)
+    mears = replace(trace.candidates[0], sources=(*trace.candidates[0].sources, alone))
+    both = trace.grown(candidates=(mears, trace.candidates[1]))
+    assert answers(judge(trace, VerifierSettings())) == ["Al Unser and Rick Mears"]
+    assert answers(judge(both, VerifierSettings())) == ["Al Unser and Rick Mears", "Rick Mears"]
+
+
+def test_a_cut_of_a_rejected_candidate_counts() -> None:
+    placed = {"one two": (0.9, "a", 0, 7), "two three": (0.8, "a", 4, 13), "three": (0.7, "a", 8, 13)}
+    assert answers(judge(_placed(placed), VerifierSettings())) == ["one two", "three"]
+
+
 def test_ties_go_to_the_first_candidate() -> None:
     assert answers(judge(_trace({"one": 0.6, "two": 0.6}), VerifierSettings(tau=0.5))) == ["one", "two"]
 
@@ -70,4 +93,16 @@ def _trace(scores: dict[str, float]) -> Trace:
         Question("", "?"),
         candidates=tuple(Candidate(answer, (answer,), 0.5, ()) for answer in scores),
         verdicts=tuple(Verdict((score,) * 3) for score in scores.values()),
+    )
+
+
+def _placed(candidates: dict[str, tuple[float, str, int, int]]) -> Trace:
+    """Candidates with a score and one place each."""
+    return Trace(
+        Question("", "?"),
+        candidates=tuple(
+            Candidate(answer, (answer,), 0.5, (Source(passage, 1, Span(start, end, 0.5), 1.0),))
+            for answer, (_, passage, start, end) in candidates.items()
+        ),
+        verdicts=tuple(Verdict((score,) * 3) for score, *_ in candidates.values()),
     )
