@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from rtv_core.errors import RtvError
+from rtv_core.errors import InputError, MissingError, RtvError
 from rtv_core.settings import Settings, load_settings
 
 __all__ = ["cli", "main"]
@@ -78,11 +78,14 @@ def serve(
 ) -> None:
     """Show every stage of an answer in the browser, and judge it."""
     _offline()
-    from rtv_core.factory import Workbench
-
-    workbench = Workbench(load_settings(profile, overrides), store, index, questions)
+    settings = load_settings(profile, overrides)
+    from rtv_core.ui.app import check_host
     from rtv_core.ui.app import serve as serve_app
 
+    check_host(host)
+    from rtv_core.factory import Workbench
+
+    workbench = Workbench(settings, store, index, questions)
     click.echo(f"RTV on http://{host}:{port}  ·  corpus: {workbench.corpus}  ·  judgements: {store}")
     workbench.start()
     serve_app(workbench, host, port, open_browser)
@@ -265,7 +268,6 @@ def judgements() -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="A file; without it, the terminal.")
 def export(store: Path, form: str, out: Path | None) -> None:
     """Write the current verdicts, oldest first."""
-    from rtv_core.errors import MissingError
     from rtv_core.store.export import export_csv, export_jsonl
     from rtv_core.store.judgements import JudgementStore
 
@@ -276,8 +278,11 @@ def export(store: Path, form: str, out: Path | None) -> None:
         for line in lines:
             click.echo(line, nl=False)
         return
-    with out.open("w", encoding="utf-8", newline="") as file:
-        count = sum(1 for line in lines if file.write(line))
+    try:
+        with out.open("w", encoding="utf-8", newline="") as file:
+            count = sum(1 for line in lines if file.write(line))
+    except OSError as error:
+        raise InputError(f"{out} can't be written: {error.strerror}. Name another file by --out.") from error
     click.echo(f"{out}: {count - (form == 'csv'):,} judgements.")
 
 
@@ -286,7 +291,7 @@ def _bar(unit: str) -> Iterator[Callable[[int, int | None], None]]:
     """A progress callback with rate and time left, on stderr."""
     from tqdm import tqdm
 
-    with tqdm(unit=f" {unit}", unit_scale=False, dynamic_ncols=True, file=sys.stderr) as bar:
+    with tqdm(unit=f" {unit}", dynamic_ncols=True, file=sys.stderr, delay=0.1) as bar:
 
         def progress(done: int, total: int | None) -> None:
             if total is not None and bar.total is None:

@@ -48,8 +48,8 @@ class RecallerSettings:
     `candidates` is the most that are verified, best first.
     """
 
-    relevance: float = 0.05
-    span: float = 0.05
+    relevance: float = 0.02
+    span: float = 0.0005
     candidates: int = 60
 
     def check(self) -> None:

@@ -15,8 +15,8 @@ from rtv_core.text import split_coordinated
 __all__ = ["ExtractiveRecaller", "propose_spans"]
 
 SPANS_A_PASSAGE = 8
-LOWEST_LOGIT = -4.0
-"""Spans under this score (probability .018) are never proposed: `recaller.span` can only be set above it."""
+LOWEST_LOGIT = -9.0
+"""Spans under this score (probability .0001) are never proposed: `recaller.span` can only be set above it."""
 
 
 class ExtractiveRecaller:

@@ -46,13 +46,13 @@ class VerifierPlan:
     invalid: int = 10
     unanswered: float = 0.08
     shares: tuple[tuple[str, int], ...] = (
-        ("ambignq", 900),
+        ("ambignq", 500),
         ("multispanqa", 999),
         ("nq", 9999),
-        ("quoref", 100),
-        ("re-docred", 250),
-        ("squad", 500),
-        ("webquestions", 250),
+        ("quoref", 50),
+        ("re-docred", 150),
+        ("squad", 200),
+        ("webquestions", 100),
     )
     repeats: tuple[tuple[str, int], ...] = (("multispanqa", 3),)
     seed: int = 2
@@ -179,7 +179,7 @@ def _candidates(
         Reading(hit.passage.id, relevant[i], propose_spans(plain[i], pairs[i], hit.passage))
         for i, hit in enumerate(group.hits)
     ]
-    candidates = unite(group.hits, readings, RecallerSettings(relevance=0.0, span=0.02, candidates=60))
+    candidates = unite(group.hits, readings, RecallerSettings(relevance=0.0, span=0.0, candidates=60))
     similarity = [hit.dense for hit in group.hits]
     rule = EvidenceSettings().coverage
     evidence = [

@@ -13,7 +13,7 @@ from rtv_core.ui import render
 from rtv_core.ui.explore import add_explore
 from rtv_core.ui.workbench import Workbench
 
-__all__ = ["build_app", "launch_options", "serve"]
+__all__ = ["build_app", "check_host", "launch_options", "serve"]
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
@@ -66,13 +66,14 @@ def serve(
 
     Raises InputError for an address that others can reach, and for a port that is taken.
     """
-    _check_host(host)
+    check_host(host)
     _check_port(host, port)
     app = build_app(workbench)
     app.launch(server_name=host, server_port=port, inbrowser=open_browser, **launch_options())
 
 
-def _check_host(host: str) -> None:
+def check_host(host: str) -> None:
+    """Raise InputError for an address that others can reach."""
     try:
         local = host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
