@@ -1,0 +1,866 @@
+import gzip
+import hashlib
+import json
+import logging
+import math
+import random
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from encoders import WordEncoder
+from fakes import CoverGatherer, PatternRecaller, TableVerifier, WordRetriever
+from tiny import ANSWERS, PASSAGES, QUESTIONS, hits_of, tiny_network
+
+from rtv_core.errors import MissingError, RtvError
+from rtv_core.evidence import rank_evidence
+from rtv_core.pipeline import Pipeline
+from rtv_core.reading.reader import Reader
+from rtv_core.reading.weights import ReaderCard
+from rtv_core.recall.extractive import ExtractiveRecaller
+from rtv_core.recall.merge import unite
+from rtv_core.records import EVIDENCE_SIZES, Passage, Question
+from rtv_core.retrieval.index import build_index, open_index
+from rtv_core.settings import RecallerSettings, Settings
+from rtv_core.text import answer_key, same_answer
+from rtv_core.training.calibrate import Calibration, calibrate, fit_logistic
+from rtv_core.training.examples import (
+    Example,
+    answer_spans,
+    build_examples,
+    load_examples,
+    sample_sources,
+    save_examples,
+)
+from rtv_core.training.loop import LoopSettings, run_steps
+from rtv_core.training.losses import relevance_loss, span_loss, span_targets
+from rtv_core.training.recaller import RecallerPlan, plan_recaller, recall_losses, train_recaller
+from rtv_core.training.run import prepare_examples
+from rtv_core.training.sources import SourceQuestion, held_out_nq, read_sources
+from rtv_core.training.verifier import (
+    Group,
+    VerifierPlan,
+    _thin,
+    plan_verifier,
+    train_verifier,
+    verify_losses,
+)
+from rtv_core.verify.embedded import EmbeddedVerifier
+
+# Sources: the public sets
+
+
+def even(question: str) -> bool:
+    return int(hashlib.sha1(question.encode()).hexdigest(), 16) % 2 == 0
+
+
+NUMBERED = [f"who won race {i}" for i in range(200)]
+TRAINED = [question for question in NUMBERED if not even(question)]
+HELD_OUT = [question for question in NUMBERED if even(question)]
+
+
+def write(path: Path, content: object) -> None:
+    """JSON, or JSON lines for a list of rows in a .jsonl.gz file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = "".join(json.dumps(row) + "\n" for row in content) if ".jsonl" in path.name else None
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write(lines or json.dumps(content))
+
+
+def squad_like(*questions: tuple[str, str, list[str]]) -> dict[str, object]:
+    paragraphs = [
+        {
+            "context": context,
+            "qas": [
+                {"id": "1", "question": text, "answers": [{"text": a, "answer_start": 0} for a in answers]}
+            ],
+        }
+        for text, context, answers in questions
+    ]
+    return {"version": "1", "data": [{"title": "T", "paragraphs": paragraphs}]}
+
+
+def multispanqa(question: str, context: str, *answers: list[str], split: str = "train") -> dict[str, object]:
+    pairs = [{"question": question, "answer": spellings} for spellings in answers]
+    return {
+        "id": "m",
+        "question": question,
+        "split": split,
+        "context": context,
+        "annotations": [{"type": "multipleQAs", "qaPairs": pairs}],
+    }
+
+
+def nq(question: str, context: str, *answers: str) -> dict[str, object]:
+    return {
+        "question": question,
+        "answers": list(answers),
+        "ctxs": [{"title": "T", "text": context, "hasanswer": True, "isgold": True}],
+    }
+
+
+@pytest.fixture
+def data(tmp_path) -> Path:
+    """Every set in its real form, with one or two questions each."""
+    root = tmp_path / "data"
+    write(
+        root / "reading/squad/train-v1.1.json.gz",
+        squad_like(("who sang it", "Beyla sang.", ["Beyla", "Beyla "]), ("no answer", "None.", [])),
+    )
+    write(
+        root / "reading/nq-oracle/nq-open-oracle.jsonl.gz",
+        [
+            nq(TRAINED[0], "Ana Lind won.", "Ana Lind", "Lind"),
+            *(nq(question, "Nobody won.", "Nobody") for question in HELD_OUT),
+        ],
+    )
+    write(
+        root / "reading/quoref/official-QUOREF-valid.json.gz",
+        squad_like(("who are they", "Ilo and Brae.", ["Ilo", "Brae"])),
+    )
+    write(root / "reading/quoref/in_house-QUOREF-valid.json.gz", squad_like(("who else", "Sef.", ["Sef"])))
+    document = {
+        "title": "T",
+        "sents": [["Velda", "is", "by", "Ana", "Lind", "and", "Holm", "."], ["Lind", "wrote", "Orla", "."]],
+        "vertexSet": [
+            [{"name": "Velda", "type": "MISC"}],
+            [{"name": "Ana Lind", "type": "PER"}, {"name": "Lind", "type": "PER"}],
+            [{"name": "Holm", "type": "PER"}],
+            [{"name": "Orla", "type": "MISC"}],
+        ],
+        "labels": [
+            {"r": "P50", "h": 0, "t": 2, "evidence": [0]},
+            {"r": "P50", "h": 0, "t": 1, "evidence": [0]},
+            {"r": "P50", "h": 3, "t": 1, "evidence": [1]},
+            {"r": "P0000", "h": 0, "t": 1, "evidence": []},
+        ],
+    }
+    write(root / "reading/re-docred/dev_revised.json.gz", [document])
+    write(root / "reading/re-docred/test_revised.json.gz", [])
+    write(
+        root / "questions/multispanqa-train.jsonl.gz",
+        [multispanqa("which moons", "Ilo, Brae.", ["Ilo"], ["Brae", "Braë"])],
+    )
+    for split in ("dev", "test"):
+        write(
+            root / f"questions/multispanqa-{split}.jsonl.gz",
+            [multispanqa(f"which {split} moons are there", f"The {split} context.", ["x"], split=split)],
+        )
+    write(
+        root / "questions/ambignq/train_light.json.gz",
+        [
+            {
+                "id": "1",
+                "question": "When did it open?",
+                "annotations": [
+                    {"type": "singleAnswer", "answer": ["1887", "in 1887"]},
+                    {
+                        "type": "multipleQAs",
+                        "qaPairs": [
+                            {"question": "first", "answer": ["1887", "in 1887"]},
+                            {"question": "again", "answer": ["1952"]},
+                        ],
+                    },
+                ],
+            }
+        ],
+    )
+    write(
+        root / "questions/webquestions/trainmodel.json.gz",
+        [
+            {"qId": "1", "answers": ["Dorn", "Karo"], "qText": "where did she live?"},
+            {"qId": "2", "answers": ["http://a.b/c"], "qText": "what site is it?"},
+        ],
+    )
+    return root
+
+
+def test_each_set_gives_its_questions_with_answers_and_context(data):
+    assert read_sources(data) == [
+        SourceQuestion("squad", "who sang it", (("Beyla",),), "Beyla sang.", False),
+        SourceQuestion("nq", TRAINED[0], (("Ana Lind",), ("Lind",)), "Ana Lind won.", True),
+        SourceQuestion("quoref", "who are they", (("Ilo",), ("Brae",)), "Ilo and Brae.", False),
+        SourceQuestion("quoref", "who else", (("Sef",),), "Sef.", False),
+        *(
+            SourceQuestion(
+                "re-docred", text, answers, "Velda is by Ana Lind and Holm . Lind wrote Orla .", False
+            )
+            for text, answers in (
+                ("who wrote Velda", (("Ana Lind", "Lind"), ("Holm",))),
+                ("what books did Holm write", (("Velda",),)),
+                ("what books did Ana Lind write", (("Velda",), ("Orla",))),
+                ("who wrote Orla", (("Ana Lind", "Lind"),)),
+            )
+        ),
+        SourceQuestion("multispanqa", "which moons", (("Ilo",), ("Brae", "Braë")), "Ilo, Brae.", True),
+        SourceQuestion("ambignq", "When did it open?", (("1887", "in 1887"), ("1952",)), "", True),
+        SourceQuestion("webquestions", "where did she live?", (("Dorn",), ("Karo",)), "", True),
+    ]
+
+
+def test_nq_questions_of_even_hash_and_dev_and_test_questions_never_come_out_of_any_set(data):
+    unseen = [HELD_OUT[0], "which dev moons are there", "which test moons are there"]
+    asked = [q for text in unseen for q in (text, text.capitalize() + "?", text.upper().replace(" ", "  "))]
+    write(
+        data / "reading/squad/train-v1.1.json.gz",
+        squad_like(*((q, "Beyla sang.", ["Beyla"]) for q in [*asked, "who sang it"])),
+    )
+    write(
+        data / "questions/ambignq/train_light.json.gz",
+        [
+            {"id": "1", "question": q, "annotations": [{"type": "singleAnswer", "answer": ["x"]}]}
+            for q in asked
+        ],
+    )
+    write(
+        data / "questions/webquestions/trainmodel.json.gz",
+        [{"qId": "1", "answers": ["x"], "qText": q} for q in asked],
+    )
+    write(
+        data / "questions/multispanqa-train.jsonl.gz",
+        [multispanqa(q, "Ilo.", ["Ilo"]) for q in [*asked, "which moons"]],
+    )
+    out = read_sources(data)
+    assert not {answer_key(q.text) for q in out} & {answer_key(text) for text in [*unseen, *HELD_OUT]}
+    assert {q.text for q in out} >= {"who sang it", "which moons", TRAINED[0]}
+
+
+def test_the_held_out_half_of_nq_is_that_of_even_sha1():
+    assert [held_out_nq(question) for question in NUMBERED] == [even(question) for question in NUMBERED]
+    assert 60 < len(HELD_OUT) < 140
+
+
+def test_a_set_that_is_absent_is_left_out_with_a_warning(data, caplog):
+    (data / "reading/squad/train-v1.1.json.gz").unlink()
+    with caplog.at_level(logging.WARNING):
+        sets = {question.set for question in read_sources(data)}
+    assert sets == {"nq", "quoref", "re-docred", "multispanqa", "ambignq", "webquestions"}
+    assert "Leaving out squad" in caplog.text
+
+
+def test_a_folder_without_any_set_is_refused(tmp_path):
+    with pytest.raises(MissingError, match="no training sets"):
+        read_sources(tmp_path)
+
+
+def test_the_share_of_a_set_is_drawn_by_seed_with_several_answers_first():
+    single = [SourceQuestion("squad", f"s{i}", (("a",),), "", False) for i in range(20)]
+    several = [SourceQuestion("squad", f"m{i}", (("a",), ("b",)), "", False) for i in range(3)]
+    other = [SourceQuestion("nq", f"n{i}", (("a",),), "", True) for i in range(4)]
+    questions = [*single, *several, *other, SourceQuestion("unnamed", "u", (("a",),), "", True)]
+    drawn = sample_sources(questions, {"squad": 8, "nq": 99}, seed=1)
+    assert Counter(q.set for q in drawn) == {"squad": 8, "nq": 4}
+    assert {q.text for q in drawn} >= {"m0", "m1", "m2"}
+    assert drawn == sample_sources(questions, {"squad": 8, "nq": 99}, seed=1)
+    assert drawn != sample_sources(questions, {"squad": 8, "nq": 99}, seed=2)
+
+
+# Examples: what the retriever returns for them
+
+
+@pytest.mark.parametrize(
+    ("text", "is_open", "row", "rank", "status"),
+    [
+        ("It is Karo.", False, 7, None, "positive"),  # its own context
+        ("It is Karo.", True, 7, 90, "positive"),
+        ("It is Karo.", True, 1, 20, "positive"),  # open, well ranked
+        ("It is Karo.", True, 1, 21, "unknown"),
+        ("It is Karo.", True, 1, None, "unknown"),
+        ("It is Karo.", False, 1, 1, "unknown"),
+        ("It is Kåro.", False, 7, None, "negative"),
+        ("It is Karos.", True, 1, 1, "negative"),
+        ("It is KARO!", True, 1, 1, "positive"),
+        ("The second spelling.", True, 1, 1, "positive"),
+    ],
+)
+def test_a_passage_answers_does_not_or_may(text, is_open, row, rank, status):
+    example = Example("s", "q", (("Karo", "second spelling"), ("Dorn",)), is_open, (7,), (), ())
+    assert example.status(row, rank, Passage("1", "Karo", text)) == status
+
+
+def test_answer_spans_are_every_place_of_every_answer_and_none_inside_another_of_the_same():
+    text = "Barack Obama met Obama and Dorn; Dorn Obama left."
+    spans = answer_spans(Passage("1", "", text), (("Obama", "Barack Obama"), ("Dorn",), ("Karo",)))
+    assert [(text[a:b], a) for a, b in spans] == [
+        ("Barack Obama", 0),
+        ("Obama", 17),
+        ("Dorn", 27),
+        ("Dorn", 33),
+        ("Obama", 38),
+    ]
+
+
+CONTEXT = (
+    "The Orla -- a river -- rises in the hills (at 900 m). It feeds three lakes:\nMerin, Tovo and Sund. "
+    "Then it turns south and ends in the sea, near the town of Karo, where it is called the Velda."
+)
+BLOCKS = (
+    Passage("c0", "Orla", "The Orla - a river - rises in the hills ( at 900 m ) . It feeds three lakes :"),
+    Passage("c1", "Orla", "Merin,  Tovo and Sund. Then it turns south and ends in the sea,"),
+    Passage("c2", "", "near the town of Karo , where it is called the Velda ."),
+    Passage("d0", "", "The Orla - a river - rises in the hills ( at 900 m ) . It feeds no lakes at all ."),
+    Passage("d1", "Karo", "The town of Karo lies on a river whose name is Velda or Orla."),
+)
+
+
+def built(questions, passages, rows, forbidden=()) -> list[Example]:
+    """The examples, with the same rows retrieved for every question."""
+
+    def search(asked, k):
+        dense = np.linspace(0.9, 0.1, len(rows))
+        return np.tile(dense, (len(asked), 1)), np.tile(rows, (len(asked), 1))
+
+    return list(build_examples(questions, passages, search, forbidden))
+
+
+def asking(answer: str, context: str = CONTEXT, is_open: bool = True) -> SourceQuestion:
+    return SourceQuestion("multispanqa", f"where is {answer}", ((answer,),), context, is_open)
+
+
+def test_the_rows_cut_from_a_context_are_found_whatever_its_spacing_and_marks():
+    (example,) = built([asking("Merin")], BLOCKS, [4, 1, 3])
+    assert example.gold == (0, 1, 2)
+    assert example.rows == (4, 1, 3)
+    assert example.dense == (0.9, 0.5, 0.1)
+
+
+def test_passages_of_dev_and_test_contexts_are_neither_retrieved_nor_gold():
+    (example,) = built([asking("Velda")], BLOCKS, [4, 1, 3, 0], forbidden=[CONTEXT[: CONTEXT.index("Merin")]])
+    assert example.gold == (1, 2)
+    assert example.rows == (4, 1, 3)
+    assert len(example.dense) == 3
+    whole = built([asking("Velda", context="")], BLOCKS, [4, 1, 3, 0, 2], forbidden=[CONTEXT])
+    assert [(e.gold, e.rows, e.dense) for e in whole] == [((), (4, 3), (0.9, 0.5))]
+    assert built([asking("Merin")], BLOCKS, [4, 1, 3, 0, 2], forbidden=[CONTEXT]) == []
+
+
+@pytest.mark.xfail(strict=True, reason="a block of fewer than eight words is found only at a context's end")
+def test_a_short_passage_of_a_test_context_is_kept_out_too():
+    passages = (Passage("1", "", "It feeds three lakes."), *BLOCKS[2:])
+    context = "It feeds three lakes. Then it turns south and ends in the sea near Dorn."
+    (example,) = built([asking("Velda", context="")], passages, [0, 1, 3], forbidden=[context])
+    assert 0 not in example.rows
+
+
+def test_a_question_that_no_read_passage_answers_is_left_out():
+    assert built([asking("Zanzibar")], BLOCKS, [4, 1]) == []
+    assert built([asking("Velda", context="")], BLOCKS, [1, 0]) == []
+    assert len(built([asking("Velda", context="")], BLOCKS, [1, 4])) == 1
+
+
+def test_a_short_string_anywhere_makes_no_question_answerable():
+    passages = (Passage("1", "", "He won 900 races, and the sun shone."), *BLOCKS)
+    assert built([asking("900", context="")], passages, [0, 1]) == []
+    assert len(built([asking("900")], passages, [0, 1])) == 1  # read in its own context
+
+
+def test_an_answer_that_is_ranked_too_low_makes_no_question_answerable():
+    many = tuple(Passage(f"x{i}", "", "Nothing stands here at all.") for i in range(25))
+    answering = Passage("y", "", "The Velda is here.")
+    assert built([asking("Velda", context="")], (*many, answering), [*range(20), 25]) == []
+    assert len(built([asking("Velda", context="")], (*many, answering), [*range(19), 25])) == 1
+
+
+def test_examples_come_back_as_they_were_saved(tmp_path):
+    examples = built([asking("Merin"), asking("Velda", context="")], BLOCKS, [4, 1, 3])
+    path = tmp_path / "examples.jsonl.gz"
+    assert save_examples(examples, path) == 2
+    assert load_examples(path) == examples
+    assert [p.name for p in tmp_path.iterdir()] == ["examples.jsonl.gz"]
+
+
+def test_examples_whose_making_broke_off_are_not_there(tmp_path):
+    def breaking():
+        yield from built([asking("Merin")], BLOCKS, [4, 1, 3])
+        raise KeyboardInterrupt
+
+    path = tmp_path / "examples.jsonl.gz"
+    with pytest.raises(KeyboardInterrupt):
+        save_examples(breaking(), path)
+    assert not path.exists()
+
+
+def test_examples_are_made_once_over_an_index_without_the_passages_of_the_test(data, tmp_path):
+    corpus = tmp_path / "corpus.jsonl"
+    rows = [{"id": p.id, "title": p.title, "text": p.text} for p in PASSAGES]
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    encoder = WordEncoder()
+    build_index(corpus, tmp_path / "index", encoder)
+    write(
+        data / "questions/multispanqa-test.jsonl.gz",
+        [multispanqa("which test moons", PASSAGES[3].text, ["Ilo"], split="test")],
+    )
+    write(
+        data / "reading/nq-oracle/nq-open-oracle.jsonl.gz",
+        [nq(TRAINED[0], PASSAGES[0].text, "Merin"), nq(HELD_OUT[0], PASSAGES[1].text, "Ana Lind")],
+    )
+    index, path = open_index(tmp_path / "index", encoder.fingerprint), tmp_path / "out" / "examples.jsonl.gz"
+    examples = prepare_examples(data, index, encoder, path)
+    named = {e.text: [index.passages[row].id for row in (*e.gold, *e.rows)] for e in examples}
+    assert named[TRAINED[0]][0] == "p00"
+    assert HELD_OUT[0] not in named
+    assert all("p03" not in ids for ids in named.values())
+    assert len(named[TRAINED[0]]) == 1 + len(PASSAGES) - 1
+    asked = len(encoder.texts)
+    assert prepare_examples(data, index, encoder, path) == examples
+    assert len(encoder.texts) == asked
+
+
+# Losses
+
+
+def test_span_targets_are_the_spans_of_the_answers_and_only_text_can_be_one():
+    _, _, form = tiny_network()
+    passage = Passage("1", "Velda", "Ana Lind and Per Holm sang.")
+    short = Passage("2", "", "Dorn")
+    pairs = form.pairs("who sang", [passage, short])
+    answers = [[(0, 8), (13, 21)], []]
+    possible, wanted = span_targets(pairs, answers, len(pairs[0].ids) + 2, 3)
+    at = pairs[0].text_at
+    assert wanted.nonzero().tolist() == [[0, at, 1], [0, at + 3, 1]]
+    expected = [
+        [row, first, last - first]
+        for row, pair in enumerate(pairs)
+        for first in range(pair.text_at, pair.text_at + len(pair.offsets))
+        for last in range(first, min(first + 3, pair.text_at + len(pair.offsets)))
+    ]
+    assert possible.nonzero().tolist() == expected
+
+
+def test_an_answer_that_is_cut_off_or_too_long_is_no_target():
+    _, _, form = tiny_network()
+    text = "Ana Lind and Per Holm sang " * 40
+    (pair,) = form.pairs("who sang", [Passage("1", "", text)])
+    end = pair.offsets[-1][1]
+    inside, across, beyond = (end - 4, end), (end - 4, end + 5), (end + 1, end + 5)
+    long = (0, len("Ana Lind and Per"))
+    _, wanted = span_targets([pair], [[inside, across, beyond, long]], len(pair.ids), 3)
+    last = pair.text_at + len(pair.offsets) - 1
+    assert wanted.nonzero().tolist() == [[0, last, 0]]
+    _, wanted = span_targets([pair], [[long]], len(pair.ids), 4)
+    assert wanted.nonzero().tolist() == [[0, pair.text_at, 3]]
+
+
+def slow_span_loss(scores, possible, wanted) -> list[float]:
+    losses = []
+    for row in range(len(scores)):
+        others, right = 1.0, 1.0
+        for i in range(scores.shape[1]):
+            for d in range(scores.shape[2]):
+                if wanted[row, i, d]:
+                    right += math.exp(-scores[row, i, d])
+                elif possible[row, i, d]:
+                    others += math.exp(scores[row, i, d])
+        losses.append(math.log(others) + math.log(right))
+    return losses
+
+
+def test_the_span_loss_is_the_sum_over_wanted_and_other_spans():
+    torch.manual_seed(0)
+    scores = torch.randn(4, 6, 3) * 3
+    possible = torch.rand(4, 6, 3) < 0.7
+    wanted = torch.zeros_like(possible)
+    for row, count in enumerate((0, 1, 4)):  # none, one, several; in the last row nothing is possible
+        places = possible[row].nonzero()[:count]
+        wanted[row, places[:, 0], places[:, 1]] = True
+    possible[3] = False
+    losses = span_loss(scores, possible, wanted)
+    assert losses.tolist() == pytest.approx(slow_span_loss(scores, possible, wanted), rel=1e-5)
+    assert losses[3].item() == pytest.approx(0, abs=1e-6)
+
+
+def test_the_span_loss_ignores_what_is_no_possible_span():
+    scores = torch.randn(1, 5, 3)
+    possible = torch.zeros(1, 5, 3, dtype=torch.bool)
+    possible[0, 1:4, :2] = True
+    wanted = torch.zeros_like(possible)
+    wanted[0, 2, 1] = True
+    changed = torch.where(possible, scores, torch.full_like(scores, 50.0))
+    assert torch.equal(span_loss(scores, possible, wanted), span_loss(changed, possible, wanted))
+
+
+def test_the_span_loss_wants_right_spans_up_and_others_down():
+    scores = torch.zeros(1, 4, 2, requires_grad=True)
+    possible = torch.ones(1, 4, 2, dtype=torch.bool)
+    possible[0, 3] = False
+    wanted = torch.zeros_like(possible)
+    wanted[0, 1, 1] = wanted[0, 2, 0] = True
+    span_loss(scores, possible, wanted).sum().backward()
+    gradient = scores.grad[0]
+    assert bool((gradient[wanted[0]] < 0).all())
+    assert bool((gradient[possible[0] & ~wanted[0]] > 0).all())
+    assert gradient[3].tolist() == [0, 0]
+
+
+def test_losses_of_extreme_scores_stay_finite_in_bfloat16_too():
+    scores = torch.tensor([[[300.0, -300.0], [9000.0, -9000.0]]]).to(torch.bfloat16).requires_grad_()
+    possible = torch.ones(1, 2, 2, dtype=torch.bool)
+    wanted = torch.tensor([[[False, True], [False, True]]])
+    loss = span_loss(scores, possible, wanted)
+    loss.sum().backward()
+    assert loss.dtype == torch.float32
+    assert loss.isfinite().all()
+    assert scores.grad.isfinite().all()
+
+
+def test_the_relevance_loss_is_binary_cross_entropy():
+    losses = relevance_loss(torch.tensor([2.0, 2.0, -500.0]), torch.tensor([True, False, True]))
+    assert losses.tolist() == pytest.approx([math.log(1 + math.exp(-2)), math.log(1 + math.exp(2)), 500])
+
+
+# Plans: what a run sees, in order
+
+
+def world_examples(name: str = "nq", is_open: bool = False) -> list[Example]:
+    """One example a question of the tiny world: its passage well ranked, all others behind it."""
+    examples = []
+    for i, (question, answers) in enumerate(zip(QUESTIONS, ANSWERS, strict=True)):
+        rows = [(i + j) % len(PASSAGES) for j in range(len(PASSAGES))]
+        rows[0], rows[2] = rows[2], rows[0]
+        dense = tuple(round(0.9 - 0.03 * j, 2) for j in range(len(rows)))
+        examples.append(
+            Example(name, question, tuple((a,) for a in answers), is_open, (i,), tuple(rows), dense)
+        )
+    return examples
+
+
+def texts(item) -> list[str]:
+    return [item.passage.text[a:b] for a, b in item.answers]
+
+
+def test_a_recaller_s_plan_depends_on_its_seed_alone():
+    plan = RecallerPlan(batch=3, alpha_neg=0.5, seed=7)
+    batches = plan_recaller(world_examples(), PASSAGES, plan)
+    assert batches == plan_recaller(world_examples(), PASSAGES, plan)
+    assert batches != plan_recaller(world_examples(), PASSAGES, replace(plan, seed=8))
+
+
+@pytest.mark.parametrize("alpha_neg", [0.0, 0.4, 1.0])
+def test_a_recaller_sees_each_example_with_its_answers_and_irrelevant_passages_by_alpha_neg(alpha_neg):
+    plan = RecallerPlan(batch=16, alpha_neg=alpha_neg, repeats=(("nq", 50),))
+    items = [item for batch in plan_recaller(world_examples(), PASSAGES, plan) for item in batch]
+    positive = [item for item in items if item.answers]
+    assert Counter(item.question for item in positive) == dict.fromkeys(QUESTIONS, 50)
+    for item in positive:
+        assert texts(item) == list(ANSWERS[QUESTIONS.index(item.question)])
+    negative = [item for item in items if not item.answers]
+    assert len(negative) == pytest.approx(alpha_neg * len(positive), abs=40 * (0 < alpha_neg < 1))
+    for item in negative:
+        assert item.passage != PASSAGES[QUESTIONS.index(item.question)]
+
+
+def test_a_batch_holds_passages_of_like_length_and_no_more_than_the_plan_says():
+    plan = RecallerPlan(batch=8, alpha_neg=1.0, repeats=(("nq", 4),))
+    batches = plan_recaller(world_examples(), PASSAGES, plan)
+    assert {len(batch) for batch in batches} == {8}
+    ranges = sorted(
+        (min(len(i.passage.text) for i in b), max(len(i.passage.text) for i in b)) for b in batches
+    )
+    assert all(before[1] <= after[0] for before, after in pairwise(ranges))
+    assert [min(len(i.passage.text) for i in b) for b in batches] != sorted(low for low, _ in ranges)
+
+
+def test_a_verifier_s_plan_depends_on_its_seed_alone():
+    plan = VerifierPlan(passages=6, questions=2, shares=(("nq", 8),), repeats=(("nq", 2),), seed=7)
+    steps = plan_verifier(world_examples(), PASSAGES, plan)
+    assert steps == plan_verifier(world_examples(), PASSAGES, plan)
+    assert steps != plan_verifier(world_examples(), PASSAGES, replace(plan, seed=8))
+    assert {len(step) for step in steps} == {2}
+    assert Counter(g.question for step in steps for g in step) == dict.fromkeys(QUESTIONS, 2)
+    fewer = plan_verifier(world_examples(), PASSAGES, replace(plan, shares=(("nq", 3), ("squad", 9))))
+    assert sum(map(len, fewer)) == 6
+
+
+def groups_of(examples, **plan) -> list[Group]:
+    plan = {"passages": 6, "shares": (("nq", 99),), "repeats": (("nq", 5),), "unanswered": 0.0} | plan
+    return [g for step in plan_verifier(examples, PASSAGES, VerifierPlan(**plan)) for g in step]
+
+
+def test_a_verifier_s_group_holds_the_context_and_retrieved_passages_by_rank():
+    groups = groups_of(world_examples())
+    for group in groups:
+        i = QUESTIONS.index(group.question)
+        ids = [hit.passage.id for hit in group.hits]
+        assert len(set(ids)) == len(ids) <= 6
+        assert [hit.rank for hit in group.hits] == sorted(hit.rank for hit in group.hits)
+        for hit, status, spans in zip(group.hits, group.statuses, group.spans, strict=True):
+            assert hit.dense == round(0.9 - 0.03 * (hit.rank - 1), 2)
+            own = hit.passage == PASSAGES[i]
+            assert status == ("positive" if own else "negative")
+            assert [hit.passage.text[a:b] for a, b in spans] == (list(ANSWERS[i]) if own else [])
+        assert group.statuses.count("positive") == 1
+        assert group.hits[group.statuses.index("positive")].rank == 3
+    assert {group.k for group in groups} == set(EVIDENCE_SIZES)
+    assert any(max(hit.rank for hit in group.hits) > 8 for group in groups)
+
+
+def test_unanswered_groups_hold_no_passage_that_is_known_to_answer():
+    groups = groups_of(world_examples(), unanswered=1.0)
+    assert len(groups) == 40
+    assert not any("positive" in group.statuses for group in groups)
+
+
+def test_at_most_four_answering_passages_are_read():
+    same = tuple(Passage(f"s{i}", "", f"Karo is number {i}.") for i in range(9)) + PASSAGES
+    rows = tuple(range(20))
+    example = Example("nq", "where", (("Karo",),), True, (), rows, tuple(1 - r / 100 for r in rows))
+    plan = VerifierPlan(passages=10, unanswered=0.0)
+    ((group,),) = plan_verifier([example], same, plan)
+    assert group.statuses.count("positive") == 4
+    assert "unknown" not in group.statuses
+
+
+def test_a_context_that_was_not_retrieved_is_read_as_one_of_the_worst_ranked():
+    example = world_examples()[0]
+    rows = tuple(row for row in example.rows if row != 0)
+    example = replace(example, rows=rows, dense=example.dense[: len(rows)])
+    ((group,),) = plan_verifier([example], PASSAGES, VerifierPlan(passages=6, unanswered=0.0))
+    assert group.hits[-1].passage == PASSAGES[0]
+    assert group.hits[-1].rank == len(rows)
+    assert group.statuses[-1] == "positive"
+
+
+def test_wrong_candidates_are_thinned_to_ten_a_right_one_and_right_ones_stay():
+    for right_count, wrong_count, kept_wrong in ((2, 35, 20), (0, 35, 10), (3, 5, 5), (0, 0, 0)):
+        labels = [True] * right_count + [False] * wrong_count
+        random.Random(1).shuffle(labels)
+        evidence = list(range(len(labels)))
+        kept, right = _thin(evidence, labels, 10, random.Random(2))
+        assert (right.count(True), right.count(False)) == (right_count, kept_wrong)
+        assert [labels[i] for i in kept] == right
+        assert kept == sorted(set(kept))
+        assert (kept, right) == _thin(evidence, labels, 10, random.Random(2))
+
+
+# Losses of a batch
+
+
+def test_a_relevant_passage_whose_answers_were_cut_off_teaches_nothing_about_spans():
+    network, _, form = tiny_network()
+    (batch,) = plan_recaller(world_examples()[:1], PASSAGES, RecallerPlan(alpha_neg=0.0, repeats=()))
+    (item,) = batch
+    taught = recall_losses(network, form, [item])
+    long = replace(item, answers=((0, len(item.passage.text)),))
+    untaught = recall_losses(network, form, [long])
+    assert taught["span"] > 0
+    assert untaught["span"] == 0
+    assert untaught["relevance"] == taught["relevance"] > 0
+
+
+def group_of(i: int, *others: Passage, status: str = "negative") -> Group:
+    passages = (PASSAGES[i], *others)
+    spans = tuple(answer_spans(PASSAGES[i], [(a,) for a in ANSWERS[i]]))
+    return Group(
+        QUESTIONS[i],
+        tuple((a,) for a in ANSWERS[i]),
+        hits_of(passages),
+        ("positive", *(status for _ in others)),
+        (spans, *(() for _ in others)),
+        10,
+    )
+
+
+def test_a_passage_that_may_answer_teaches_the_recaller_nothing():
+    network, _, form = tiny_network()
+    alone = verify_losses(network, form, [group_of(0)], 10, random.Random(0))
+    unknown = group_of(0, PASSAGES[8], PASSAGES[9], status="unknown")
+    known = group_of(0, PASSAGES[8], PASSAGES[9])
+    beside, against = (verify_losses(network, form, [g], 10, random.Random(0)) for g in (unknown, known))
+    for name in ("span", "relevance"):
+        assert beside[name].item() == pytest.approx(alone[name].item(), rel=1e-4)
+        assert against[name].item() != pytest.approx(alone[name].item(), rel=1e-3)
+    nothing = replace(unknown, statuses=("unknown",) * 3, spans=((),) * 3)
+    losses = verify_losses(network, form, [nothing], 10, random.Random(0))
+    assert (losses["span"].item(), losses["relevance"].item()) == (0, 0)
+
+
+def test_the_verifier_s_loss_is_the_same_for_questions_together_as_for_each():
+    network, _, form = tiny_network()
+    groups = [group_of(0, PASSAGES[8]), group_of(3, PASSAGES[9], PASSAGES[10])]
+    together = verify_losses(network, form, groups, 1000, random.Random(0))["verify"]
+    counts = []
+    network.verifier.register_forward_pre_hook(lambda _, given: counts.append(len(given[0].words)))
+    apart = [verify_losses(network, form, [g], 1000, random.Random(0))["verify"].item() for g in groups]
+    expected = sum(count * loss for count, loss in zip(counts, apart, strict=True)) / sum(counts)
+    assert together.item() == pytest.approx(expected, rel=1e-4)
+
+
+# Runs
+
+
+class Killed(Exception):
+    """Stands for a run that is stopped from outside."""
+
+
+LOOP = LoopSettings(encoder_rate=1e-3, head_rate=3e-3, checkpoint_every=2, log_every=1)
+RECALLER = RecallerPlan(batch=4, alpha_neg=0.5, repeats=(("nq", 2),), seed=3)
+VERIFIER = VerifierPlan(passages=4, questions=2, shares=(("nq", 8),), repeats=(("nq", 2),), seed=3)
+
+
+def run(stage: str, folder: Path, network_seed: int = 0, stop_after: int | None = None):
+    """Train a tiny network; returns it and the steps that were reported."""
+    network, _, form = tiny_network(network_seed)
+    steps = []
+
+    def progress(done: int, of: int) -> None:
+        steps.append(done)
+        if done == stop_after:
+            raise Killed
+
+    train, plan = {"recaller": (train_recaller, RECALLER), "verifier": (train_verifier, VERIFIER)}[stage]
+    try:
+        train(network, form, world_examples(), PASSAGES, folder, plan, LOOP, progress)
+    except Killed:
+        return None, steps
+    return network, steps
+
+
+def same_weights(one, other) -> bool:
+    return all(torch.equal(tensor, other.state_dict()[name]) for name, tensor in one.state_dict().items())
+
+
+@pytest.mark.parametrize("stage", ["recaller", "verifier"])
+def test_a_run_that_was_stopped_goes_on_and_ends_as_an_unbroken_one(stage, tmp_path):
+    whole, steps = run(stage, tmp_path / "whole")
+    assert steps == list(range(1, len(steps) + 1))
+    _, before = run(stage, tmp_path / "broken", stop_after=5)
+    # Other initial weights: everything must come from the checkpoint of step 4.
+    resumed, after = run(stage, tmp_path / "broken", network_seed=1)
+    assert before == [1, 2, 3, 4, 5]
+    assert after == list(range(5, len(steps) + 1))
+    assert same_weights(whole, resumed)
+    assert not same_weights(whole, tiny_network()[0])
+
+
+@pytest.mark.parametrize("stage", ["recaller", "verifier"])
+def test_the_same_seed_gives_the_same_weights_and_leaves_the_embeddings(stage, tmp_path):
+    one, _ = run(stage, tmp_path / "one")
+    other, _ = run(stage, tmp_path / "other")
+    assert same_weights(one, other)
+    start = tiny_network()[0].state_dict()
+    changed = {name for name, tensor in one.state_dict().items() if not torch.equal(tensor, start[name])}
+    assert not any(name.startswith("encoder.embeddings.") for name in changed)
+    assert any(name.startswith("encoder.encoder.") for name in changed)
+    assert not one.training
+    log = [json.loads(line) for line in (tmp_path / "one/log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in log] == list(range(1, log[-1]["of"] + 1))
+    assert all(math.isfinite(line["span"]) for line in log)
+
+
+def weight_losses(network):
+    """A loss of one weight alone, that step 1 makes not a number."""
+    return lambda step: {"loss": network.relevance.weight.sum() * (math.nan if step == 1 else 1.0)}
+
+
+def test_a_step_without_a_finite_gradient_is_left_out(tmp_path, caplog):
+    network, _, _ = tiny_network()
+    with caplog.at_level(logging.WARNING):
+        run_steps(network, [0, 1, 2], weight_losses(network), tmp_path, LOOP)
+    assert all(tensor.isfinite().all() for tensor in network.state_dict().values())
+    assert "Step 1 has no finite gradient" in caplog.text
+
+
+@pytest.mark.xfail(strict=True, reason="a checkpoint does not know the plan it belongs to")
+def test_a_checkpoint_of_another_plan_is_refused(tmp_path):
+    network, _, form = tiny_network()
+    train_recaller(network, form, world_examples(), PASSAGES, tmp_path, RECALLER, LOOP)
+    with pytest.raises(RtvError):
+        train_verifier(network, form, world_examples(), PASSAGES, tmp_path, VERIFIER, LOOP)
+
+
+@pytest.fixture(scope="module")
+def overfit(tmp_path_factory):
+    """A tiny network that has seen eight examples many times, first as recaller, then as verifier."""
+    folder = tmp_path_factory.mktemp("overfit")
+    network, _, form = tiny_network()
+    loop = LoopSettings(encoder_rate=2e-3, head_rate=1e-2, checkpoint_every=1000)
+    plan = RecallerPlan(batch=16, alpha_neg=0.6, repeats=(("nq", 280),), seed=1)
+    train_recaller(network, form, world_examples(), PASSAGES, folder / "recaller", plan, loop)
+    recaller = ExtractiveRecaller(Reader(network, form))
+    readings = [recaller.recall(question, hits_of(PASSAGES)) for question in QUESTIONS]
+    plan = VerifierPlan(
+        passages=5, questions=4, unanswered=0.0, shares=(("nq", 8),), repeats=(("nq", 24),), seed=1
+    )
+    train_verifier(network, form, world_examples(), PASSAGES, folder / "verifier", plan, loop)
+    return readings, Reader(network, form)
+
+
+def test_eight_examples_are_learned_by_the_recaller(overfit):
+    readings, _ = overfit
+    learned = 0
+    for i, own in enumerate(readings):
+        spans = sorted((span for span in own[i].spans if span.score > 0.5), key=lambda span: span.start)
+        learned += [PASSAGES[i].text[span.start : span.end] for span in spans] == list(ANSWERS[i])
+    assert learned >= 7
+
+
+def test_the_verifier_ranks_the_right_candidates_of_eight_examples_above_wrong_ones(overfit):
+    _, reader = overfit
+    above = below = 0
+    for i, question in enumerate(QUESTIONS):
+        hits = hits_of([PASSAGES[row] for row in world_examples()[i].rows])
+        readings = ExtractiveRecaller(reader).recall(question, hits)
+        candidates = unite(hits, readings, RecallerSettings(relevance=0.0, span=0.0))
+        evidence = [rank_evidence(c, "", hits, [h.dense for h in hits], "strict") for c in candidates]
+        scores = [verdict.at(10) for verdict in EmbeddedVerifier(reader).verify(question, evidence)]
+        right = [any(same_answer(c.answer, answer) for answer in ANSWERS[i]) for c in candidates]
+        assert sum(right) == len(ANSWERS[i])
+        pairs = [
+            (scores[a], scores[b])
+            for a in range(len(scores))
+            for b in range(len(scores))
+            if right[a] and not right[b]
+        ]
+        above += sum(one > other for one, other in pairs)
+        below += sum(one <= other for one, other in pairs)
+    assert above + below > 50
+    assert above / (above + below) > 0.97
+
+
+# Calibration
+
+
+def test_a_logistic_function_is_found_again_from_its_samples():
+    logits, right = [], []
+    for logit in np.linspace(-4, 4, 33):
+        share = 1 / (1 + math.exp(-(2 * logit - 1)))
+        logits += [logit] * 400
+        right += [1.0] * round(400 * share) + [0.0] * (400 - round(400 * share))
+    slope, offset = fit_logistic(np.array(logits), np.array(right))
+    assert slope == pytest.approx(2, abs=0.05)
+    assert offset == pytest.approx(-1, abs=0.05)
+
+
+def test_calibration_moves_the_scores_so_that_tau_parts_right_from_wrong():
+    passages = [Passage(f"p{i}", "", f"Race {i} was won by Anna{i} before Bert{i}.") for i in range(6)]
+    scores = {f"Anna{i}": 0.95 for i in range(6)} | {f"Bert{i}": 0.91 for i in range(6)}
+    pipeline = Pipeline(
+        WordRetriever(passages),
+        PatternRecaller(r"(Anna|Bert)\d"),
+        CoverGatherer(),
+        TableVerifier(scores),
+        Settings(),
+    )
+    questions = [
+        Question(str(i), f"who won race {i}", ((tuple((f"Anna{j}",) for j in range(6))),)) for i in range(2)
+    ]
+    done = []
+    result = calibrate(pipeline, questions, lambda *step: done.append(step))
+    assert done == [(1, 2), (2, 2)]
+    assert (result.f1, result.questions) == (1.0, 2)
+    for p, right in ((0.95, True), (0.91, False)):
+        moved = (math.log(p / (1 - p)) + result.bias) / result.temperature
+        assert (1 / (1 + math.exp(-moved)) > result.tau) == right
+
+
+def test_a_calibration_is_written_into_the_card_beside_what_is_there():
+    card = ReaderCard("base", "0" * 64, "verifier", training={"verifier": {"seed": 2}})
+    applied = Calibration(1.5, -0.5, 0.6, 0.4, 136).applied(card)
+    assert (applied.temperature, applied.bias, applied.tau) == (1.5, -0.5, 0.6)
+    assert applied.training["verifier"] == {"seed": 2}
+    assert applied.training["calibration"]["questions"] == 136
+    assert replace(applied, temperature=1.0, bias=0.0, tau=0.5, training=card.training) == card
