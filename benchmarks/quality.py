@@ -36,7 +36,7 @@ from rtv_core.metrics import (
 from rtv_core.pipeline import Pipeline
 from rtv_core.records import EVIDENCE_SIZES, Candidate, Question, Source, Span, Trace, Verdict
 from rtv_core.settings import VerifierSettings, load_settings
-from rtv_core.thresholds import TAUS, answers, judge
+from rtv_core.thresholds import FINE_TAUS, answers, judge
 
 FINE = tuple(np.round(np.arange(0.02, 0.99, 0.02), 2))
 """Thresholds tried for the baselines: finer than our own, so that none of their loss is a coarse grid's."""
@@ -166,7 +166,7 @@ def _f1(predictions: Sequence[str], row: dict[str, Any]) -> float:
 
 def _systems(dev: Sequence[dict[str, Any]]) -> list[System]:
     return [
-        System("recall, then verify", lambda c: c["p_right"][K], TAUS),
+        System("recall, then verify", lambda c: c["p_right"][K], FINE_TAUS),
         System("recaller alone", lambda c: c["recall"], FINE),
         System("logistic regression on 9 plain features", _fit_plain(dev), FINE),
     ]
@@ -271,7 +271,7 @@ def _by_k(rows: Sequence[dict[str, Any]], dev: Sequence[dict[str, Any]]) -> dict
     """F1 of each evidence size at its own best threshold on dev."""
     answerable, table = [row for row in rows if any(row["answers"])], {}
     for i, k in enumerate(EVIDENCE_SIZES):
-        system = System(str(k), lambda c, i=i: c["p_right"][i], TAUS)
+        system = System(str(k), lambda c, i=i: c["p_right"][i], FINE_TAUS)
         tau = system.best_tau(dev)
         table[str(k)] = {
             "tau": tau,

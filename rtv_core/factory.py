@@ -55,14 +55,16 @@ class Models:
             retriever=retriever,
             recaller=ExtractiveRecaller(self.reader),
             gatherer=CoverFirstGatherer(retriever.similarity, settings.evidence),
-            verifier=EmbeddedVerifier(self.reader, self.card.temperature, self.card.bias),
+            verifier=EmbeddedVerifier(
+                self.reader, self.card.temperature, self.card.bias, self.card.totals or ()
+            ),
             settings=settings,
             provenance=self._provenance(settings),
         )
 
     def uncalibrated(self) -> Models:
         """The same models with the verifier's scores as it was trained."""
-        return replace(self, card=replace(self.card, temperature=1.0, bias=0.0))
+        return replace(self, card=replace(self.card, temperature=1.0, bias=0.0, totals=None))
 
     def _provenance(self, settings: Settings) -> MappingProxyType[str, str]:
         manifest = self.retriever.index.manifest

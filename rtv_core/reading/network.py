@@ -28,6 +28,8 @@ PAIR_FACTS, TOTAL_FACTS = 6, 5
 READ_PAIR_FACTS, READ_TOTAL_FACTS = 4, 6
 """How many the network adds from its own reading of the same passages."""
 
+ALL_TOTALS = TOTAL_FACTS + READ_TOTAL_FACTS
+
 
 @dataclass(frozen=True, slots=True)
 class ReaderShape:
@@ -132,11 +134,11 @@ class VerifierHead(nn.Module):
         self.slot = nn.Sequential(nn.LayerNorm(d), nn.Linear(d, d), nn.GELU(), nn.LayerNorm(d))
         self.prefix = nn.Linear(width, d)
         self.layers = nn.ModuleList(_FusionLayer(d, shape.fusion_heads) for _ in range(shape.fusion_layers))
-        self.total = nn.Sequential(nn.Linear(TOTAL_FACTS + READ_TOTAL_FACTS, 64), nn.GELU())
+        self.total = nn.Sequential(nn.Linear(ALL_TOTALS, 64), nn.GELU())
         self.verdict = nn.Sequential(nn.Linear(d + 64, d), nn.GELU(), nn.Linear(d, 2))
 
-    def forward(self, x: VerifierInput, span: Tensor, relevance: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of (right, wrong), (candidates, 2), and attention shares, (candidates, places).
+    def forward(self, x: VerifierInput, span: Tensor, relevance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Logits of (right, wrong), attention shares (candidates, places), and all totals (candidates, 11).
 
         `span` (mentions,) and `relevance` (pairs,) are the recaller's scores of the same states.
         """
@@ -159,8 +161,9 @@ class VerifierHead(nn.Module):
         query = self.prefix(x.words)
         for layer in self.layers:
             query, weights = layer(query, memory, empty)
-        totals = self.total(torch.cat([x.totals, read_totals], dim=-1))
-        return self.verdict(torch.cat([query, totals], dim=-1)).float(), weights.float()
+        totals = torch.cat([x.totals, read_totals], dim=-1)
+        logits = self.verdict(torch.cat([query, self.total(totals)], dim=-1))
+        return logits.float(), weights.float(), totals.float()
 
 
 def _read_facts(
@@ -226,8 +229,8 @@ class ReaderNetwork(nn.Module):
         """Relevance logits from [CLS] states, (passages, width) -> (passages,)."""
         return self.relevance(first).float()[:, 0]
 
-    def verify(self, x: VerifierInput) -> tuple[Tensor, Tensor]:
-        """Logits of (right, wrong), (candidates, 2), and attention shares, (candidates, places)."""
+    def verify(self, x: VerifierInput) -> tuple[Tensor, Tensor, Tensor]:
+        """Logits of (right, wrong), attention shares and totals: see `VerifierHead.forward`."""
         # The recaller's scores inform the verdict; the verdict's loss must not bend them.
         with torch.no_grad():
             first, last = x.states[x.mention_start], x.states[x.mention_end]

@@ -39,8 +39,8 @@ class ReaderCard:
     """What the weights depend on.
 
     `base_sha256` is the fingerprint of the base model, whose embeddings are used as they are. `stage` is
-    "recaller" or "verifier": how far training went. `temperature` and `bias` calibrate the verdict's logit
-    difference, `tau` was chosen on dev. `training` says by which command, on which data, with which seed.
+    "recaller" or "verifier": how far training went. `temperature`, `bias` and `totals` calibrate the verdict
+    (see `EmbeddedVerifier`), `tau` was chosen on dev. `training` says how, on which data, with which seed.
     """
 
     base: str
@@ -51,6 +51,7 @@ class ReaderCard:
     shape: dict[str, int] | None = None
     temperature: float = 1.0
     bias: float = 0.0
+    totals: list[float] | None = None
     tau: float = 0.5
     training: dict[str, Any] | None = None
 

@@ -1,11 +1,10 @@
-"""Third stage: temperature, bias and tau from dev questions, written into the reader's card.
+"""Third stage: calibrate the validity score and choose tau on dev questions; both go into the reader's card.
 
 Run: python -m rtv_core train calibrate --models DIR --index DIR --questions DEV
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import mean
@@ -15,10 +14,10 @@ import numpy as np
 from rtv_core.metrics import f1_optimal
 from rtv_core.pipeline import Pipeline
 from rtv_core.reading.weights import ReaderCard
-from rtv_core.records import EVIDENCE_SIZES, Question, Trace
+from rtv_core.records import EVIDENCE_SIZES, Question, Trace, Verdict
 from rtv_core.settings import VerifierSettings
 from rtv_core.text import same_answer
-from rtv_core.thresholds import TAUS, answers, judge
+from rtv_core.thresholds import FINE_TAUS, answers, judge
 
 __all__ = ["Calibration", "calibrate", "fit_logistic"]
 
@@ -27,10 +26,11 @@ K = EVIDENCE_SIZES[-1]
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """`temperature` and `bias` of the logit difference, the tau of best mean F1 on dev, and that F1."""
+    """The verifier's `temperature`, `bias` and `totals`, the tau of best mean F1 on dev, and that F1."""
 
     temperature: float
     bias: float
+    totals: tuple[float, ...]
     tau: float
     f1: float
     questions: int
@@ -38,44 +38,66 @@ class Calibration:
     def applied(self, card: ReaderCard) -> ReaderCard:
         """The card with these values in it."""
         training = (card.training or {}) | {"calibration": asdict(self)}
-        return replace(card, temperature=self.temperature, bias=self.bias, tau=self.tau, training=training)
+        return replace(
+            card,
+            temperature=self.temperature,
+            bias=self.bias,
+            totals=list(self.totals),
+            tau=self.tau,
+            training=training,
+        )
 
 
 def calibrate(
     pipeline: Pipeline, questions: Sequence[Question], progress: Callable[[int, int], None] | None = None
 ) -> Calibration:
-    """Ask the questions, fit a logistic function to the scores, and choose tau among the paper's.
+    """Ask the questions, fit a logistic function to what the verifier made of them, and choose tau.
 
-    The pipeline's verifier must be uncalibrated (temperature 1, bias 0).
+    The pipeline's verifier must be an `EmbeddedVerifier`; whether it is calibrated already changes nothing.
     """
-    traces = []
+    traces, facts = [], []
     for question in questions:
-        traces.append(pipeline.ask(question))
+        trace = pipeline.ask(question)
+        facts.append(pipeline.verifier.calibration_facts(question.text, trace.evidence))
+        traces.append(trace)
         if progress:
             progress(len(traces), len(questions))
-    logits = [_logit(verdict.at(K)) for trace in traces for verdict in trace.verdicts]
-    right = [is_right for trace in traces for is_right in _right(trace)]
-    slope, offset = fit_logistic(np.array(logits), np.array(right, dtype=float))
+    right = np.array([is_right for trace in traces for is_right in _right(trace)], dtype=float)
+    weights, offset = fit_logistic(np.concatenate(facts), right)
     fitted = [
         trace.grown(
-            verdicts=tuple(
-                replace(v, p_right=tuple(_sigmoid(slope * _logit(p) + offset) for p in v.p_right))
-                for v in trace.verdicts
-            )
+            verdicts=tuple(Verdict((p,) * len(EVIDENCE_SIZES)) for p in _scores(own, weights, offset))
         )
-        for trace in traces
+        for trace, own in zip(traces, facts, strict=True)
     ]
-    scores = {tau: _mean_f1(fitted, tau) for tau in TAUS}
-    tau = max(TAUS, key=lambda value: (scores[value], -value))
-    return Calibration(1 / slope, offset / slope, tau, scores[tau], len(questions))
+    scores = {tau: _mean_f1(fitted, tau) for tau in FINE_TAUS}
+    tau = max(FINE_TAUS, key=lambda value: (scores[value], -value))
+    slope = float(weights[0])
+    return Calibration(
+        temperature=1 / slope,
+        bias=float(offset) / slope,
+        totals=tuple(float(weight) / slope for weight in weights[1:]),
+        tau=tau,
+        f1=scores[tau],
+        questions=len(questions),
+    )
 
 
-def fit_logistic(logits: np.ndarray, right: np.ndarray) -> tuple[float, float]:
-    """Slope and offset of the logistic function of least log loss (Platt, 1999)."""
+def fit_logistic(facts: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float]:
+    """Weights and offset of a ridge logistic regression of `right` (rows,) on `facts` (rows, columns).
+
+    Columns are standardised for the fit, so that the penalty treats them alike.
+    """
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(C=1e6, max_iter=1000).fit(logits[:, None], right)
-    return float(model.coef_[0, 0]), float(model.intercept_[0])
+    centre, spread = facts.mean(axis=0), facts.std(axis=0) + 1e-6
+    model = LogisticRegression(C=0.3, max_iter=2000).fit((facts - centre) / spread, right)
+    weights = model.coef_[0] / spread
+    return weights, float(model.intercept_[0] - weights @ centre)
+
+
+def _scores(facts: np.ndarray, weights: np.ndarray, offset: float) -> list[float]:
+    return (1 / (1 + np.exp(-(facts @ weights + offset)))).tolist()
 
 
 def _mean_f1(traces: Sequence[Trace], tau: float) -> float:
@@ -86,12 +108,3 @@ def _mean_f1(traces: Sequence[Trace], tau: float) -> float:
 def _right(trace: Trace) -> list[bool]:
     gold = [s for annotation in trace.question.answers for spellings in annotation for s in spellings]
     return [any(same_answer(c.answer, spelling) for spelling in gold) for c in trace.candidates]
-
-
-def _logit(p: float) -> float:
-    p = min(max(p, 1e-7), 1 - 1e-7)
-    return math.log(p / (1 - p))
-
-
-def _sigmoid(logit: float) -> float:
-    return 1 / (1 + math.exp(-logit))

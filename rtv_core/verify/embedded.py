@@ -6,11 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from rtv_core.reading.form import InputForm, Pair
-from rtv_core.reading.network import PAIR_FACTS, TOTAL_FACTS, ReaderNetwork, VerifierInput
+from rtv_core.reading.network import (
+    ALL_TOTALS,
+    PAIR_FACTS,
+    TOTAL_FACTS,
+    ReaderNetwork,
+    VerifierInput,
+)
 from rtv_core.reading.reader import Reader
 from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, EvidencePassage, Verdict
 from rtv_core.text import covers_any, find_answer
@@ -21,10 +28,18 @@ MENTIONS_A_PASSAGE = 4
 
 
 class EmbeddedVerifier:
-    """Softmax over the logits of "right" and "wrong", divided by a temperature that was fitted on dev."""
+    """A validity score per candidate: softmax over the logits of "right" and "wrong", calibrated on dev.
 
-    def __init__(self, reader: Reader, temperature: float = 1.0, bias: float = 0.0) -> None:
+    The score is the logistic function of (d + bias + totals . totals_seen) / temperature, d being right minus
+    wrong: a softmax over two logits is a logistic function of their difference. `totals` weighs what the
+    candidate's own evidence amounts to (see `ReaderNetwork.verify`); without it only d counts.
+    """
+
+    def __init__(
+        self, reader: Reader, temperature: float = 1.0, bias: float = 0.0, totals: Sequence[float] = ()
+    ) -> None:
         self._reader, self._temperature, self._bias = reader, temperature, bias
+        self._totals = torch.tensor(totals, dtype=torch.float32) if totals else None
 
     @torch.inference_mode()
     def verify(self, question: str, evidence: Sequence[Evidence]) -> list[Verdict]:
@@ -34,27 +49,41 @@ class EmbeddedVerifier:
         if not scored:
             return verdicts
         bodies = [evidence[i] for i in scored]
+        read, columns = self._read(question, bodies, EVIDENCE_SIZES), []
+        for difference, _, totals in read:
+            shift = 0.0 if self._totals is None else totals @ self._totals
+            columns.append(((difference + self._bias + shift) / self._temperature).sigmoid())
+        p_right, weights = torch.stack(columns, dim=1).tolist(), read[-1][1]
+        for row, i in enumerate(scored):
+            shares = weights[row, : len(bodies[row].passages)].tolist()
+            verdicts[i] = Verdict(tuple(p_right[row]), tuple(shares))
+        return verdicts
+
+    @torch.inference_mode()
+    def calibration_facts(self, question: str, evidence: Sequence[Evidence]) -> np.ndarray:
+        """What a calibration is fitted on: d and the totals, for the largest k, (candidates, 1 + totals)."""
+        if not evidence:
+            return np.zeros((0, 1 + ALL_TOTALS), np.float32)
+        ((difference, _, totals),) = self._read(question, evidence, EVIDENCE_SIZES[-1:])
+        return torch.cat([difference[:, None], totals], dim=1).numpy()
+
+    def _read(
+        self, question: str, bodies: Sequence[Evidence], sizes: Sequence[int]
+    ) -> list[tuple[Tensor, Tensor, Tensor]]:
+        """Per evidence size: right minus wrong (candidates,), attention shares, totals."""
         passages = {p.hit.passage.id: p.hit.passage for body in bodies for p in body.passages}
         read = self._reader.read(question, list(passages.values()))
         pairs = {name: states.pair for name, states in zip(passages, read, strict=True)}
         hidden, at, start = torch.cat([states.hidden for states in read]).float(), {}, 0
         for name, states in zip(passages, read, strict=True):
             at[name], start = start, start + len(states.hidden)
-
-        slots = evidence_slots(bodies, pairs)
-        columns, weights = [], None
-        for k in EVIDENCE_SIZES:
-            x = verifier_input(
-                self._reader.network, self._reader.form, question, bodies, slots, k, hidden, at
-            )
-            logits, weights = self._reader.network.verify(x)
-            # Softmax over two logits is a logistic function of their difference.
-            columns.append(((logits[:, 0] - logits[:, 1] + self._bias) / self._temperature).sigmoid())
-        p_right = torch.stack(columns, dim=1).tolist()
-        for row, i in enumerate(scored):
-            shares = weights[row, : len(bodies[row].passages)].tolist()
-            verdicts[i] = Verdict(tuple(p_right[row]), tuple(shares))
-        return verdicts
+        network, form = self._reader.network, self._reader.form
+        slots, found = evidence_slots(bodies, pairs), []
+        for k in sizes:
+            x = verifier_input(network, form, question, bodies, slots, k, hidden, at)
+            logits, weights, totals = network.verify(x)
+            found.append((logits[:, 0] - logits[:, 1], weights, totals))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
