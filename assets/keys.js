@@ -19,6 +19,7 @@
   let passage = null; // rank of the chosen passage
   let evidenceDraft = ""; // an evidence verdict given before the verdict itself
   let pendingVerdict = ""; // a verdict that waits for its gold answer
+  let sending = { label: "", token: "" }; // the verdict that is on its way
   let asked = ""; // the question the view belongs to
 
   const $ = (selector, root = document) => root.querySelector(selector);
@@ -34,6 +35,7 @@
     if (element && element.textContent !== String(text)) element.textContent = text;
   };
   const token = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16)).join("-");
+  const narrow = () => matchMedia("(max-width: 860px)").matches;
   const send = (event, data) => rtv.send && rtv.send(event, data);
 
   // Marks -----------------------------------------------------------------------------------------------------
@@ -82,7 +84,7 @@
     put($("[data-count=answers]"), answers);
     put($("[data-count=gold]"), gold.size);
     const tauLine = $(".tau-line", ol);
-    if (tauLine) set(tauLine, "none", line === 0 && sorted.some((row) => row.dataset.p) ? 1 : 0);
+    if (tauLine) set(tauLine, "none", line === 0 ? 1 : 0);
     markEvidence(at);
   }
 
@@ -166,7 +168,7 @@
     pendingVerdict = "";
     select();
     if (focus) row.focus({ preventScroll: true });
-    row.scrollIntoView({ block: "nearest" });
+    if (focus || !narrow()) row.scrollIntoView({ block: "nearest" });
     send("choose", { ...chosen, before });
     address();
   }
@@ -222,31 +224,46 @@
       return say(`Which gold answer is it? Choose it, then it is saved as ${label}.`, "busy");
     }
     pendingVerdict = "";
-    if (twice(`${chosen.key || chosen.typed} ${label} ${evidenceDraft} ${index}`)) return;
-    const given = token();
-    $$("[data-verdict]", bar).forEach((b) => b.setAttribute("aria-pressed", String(b === button)));
-    say("Saving…", "busy");
+    const note = $("#rtv-note textarea, #rtv-note input").value;
+    if (twice(["judge", chosen.key, chosen.typed, label, evidenceDraft, index, note].join(" "))) return;
+    sending = { label, token: token() };
     send("judge", {
       ...chosen,
       label,
       evidence: evidenceDraft || bar.dataset.evidence || "",
       gold: label === "listed" || label === "variant" ? index : null,
-      token: given,
+      token: sending.token,
     });
+    say("Saving…", "busy");
+    press();
+    const sent = sending.token;
     setTimeout(() => {
-      if ($(".rtv-said .rtv-local").textContent === "Saving…" && !$(`[data-token="${given}"]`)) {
-        say("✕ Not saved: the server does not answer. Your words are kept; press the key again.", "bad");
-      }
+      if (sending.token !== sent) return;
+      sending = { label: "", token: "" };
+      press();
+      say("✕ Not saved: the server does not answer. Your words are kept; press the key again.", "bad");
     }, SLOW);
+  }
+
+  // The buttons show what is saved, or on its way; an evidence verdict may still wait for the other one.
+  function press() {
+    const bar = $(".rtv-judge");
+    if (!bar) return;
+    if (sending.token && $(`.rtv-saved[data-token="${sending.token}"]`)) sending = { label: "", token: "" };
+    const label = sending.label || bar.dataset.label;
+    const evidence = evidenceDraft || bar.dataset.evidence;
+    const pressed = (button, yes) => button.setAttribute("aria-pressed", String(yes));
+    $$("[data-verdict]", bar).forEach((button) => pressed(button, button.dataset.verdict === label));
+    $$("[data-evidence-verdict]", bar).forEach((button) =>
+      pressed(button, button.dataset.evidenceVerdict === evidence),
+    );
   }
 
   function judgeEvidence(label) {
     const bar = $(".rtv-judge");
     if (!chosen || !bar) return say("Choose a candidate first (j).", "busy");
     evidenceDraft = label;
-    $$("[data-evidence-verdict]", bar).forEach((b) =>
-      b.setAttribute("aria-pressed", String(b.dataset.evidenceVerdict === label)),
-    );
+    press();
     if (bar.dataset.label) judge(bar.dataset.label);
     else say("Now the verdict on the answer, 1 to 5: both are saved together.", "busy");
   }
@@ -306,23 +323,26 @@
     if (chosen && !chosen.key && head && head.dataset.typed === chosen.typed) chosen.key = head.dataset.key;
     mark();
     select();
-    chooseGold();
+    takeBar();
     if (ol && ol.dataset.running === "0") settle(head);
     address();
   }
 
-  // A list that was used keeps its own mind when it is drawn again: choose as the server did.
-  let goldFor = "";
-  function chooseGold() {
+  // The bar was drawn for another candidate or verdict: drafts end, and the list of gold answers, which keeps
+  // its own mind once it was used, is set as the server did.
+  let barWas = "";
+  function takeBar() {
     const bar = $(".rtv-judge");
-    const gold = bar && $("select[data-gold]", bar);
-    if (!gold) return;
-    const now = [bar.dataset.key, bar.dataset.label, gold.dataset.chosen, gold.options.length].join(" ");
-    if (now !== goldFor) {
-      goldFor = now;
-      gold.value = gold.dataset.chosen ?? "";
+    if (!bar) return;
+    const gold = $("select[data-gold]", bar);
+    const chosenGold = gold ? gold.dataset.chosen || "" : "";
+    const now = [bar.dataset.key, bar.dataset.label, bar.dataset.evidence, chosenGold, gold?.length].join(" ");
+    if (now !== barWas) {
+      barWas = now;
       evidenceDraft = "";
+      if (gold) gold.value = chosenGold;
     }
+    press();
   }
 
   // Once a run has ended: choose the linked or the best candidate, or fetch evidence that was not there before.
@@ -370,12 +390,11 @@
     else if ((found = hit("[data-evidence-verdict]"))) judgeEvidence(found.dataset.evidenceVerdict);
     else if ((found = hit("[data-action]"))) {
       if (!twice("step")) again(found.dataset.action);
-    }
-    else if ((found = hit("[data-show-rank]"))) choosePassage(Number(found.dataset.showRank), true);
+    } else if ((found = hit("[data-show-rank]"))) choosePassage(Number(found.dataset.showRank), true);
     else if ((found = hit(".rtv-ticks > i"))) choosePassage(Number(found.dataset.rank), true);
     else if ((found = hit(".rtv-candidates > .row"))) {
       choose(found, true);
-      if (matchMedia("(max-width: 860px)").matches) $("#rtv-middle").scrollIntoView({ block: "start" });
+      if (narrow()) $("#rtv-middle").scrollIntoView({ block: "start" });
     } else if ((found = hit(".rtv-passages > .hit"))) {
       if (!String(getSelection())) choosePassage(Number(found.dataset.rank));
     } else if ((found = hit("[data-help]"))) help();
@@ -403,14 +422,19 @@
         event.preventDefault();
         event.stopPropagation();
         const text = element.value.trim();
-        if (text && asked) chooseTyped(text);
+        if (text && asked) {
+          element.blur(); // so that the next key is a verdict
+          chooseTyped(text);
+        }
       }
+      if (event.key === "Enter" && element.closest("#rtv-question")) setTimeout(() => element.blur());
       if (event.key === "Enter" && element.closest("#rtv-note")) {
         event.preventDefault();
         event.stopPropagation();
         const label = $(".rtv-judge") && $(".rtv-judge").dataset.label;
+        element.blur();
         if (label) judge(label);
-        else say("Now the verdict, 1 to 5 (Esc leaves this field): the note is saved with it.", "busy");
+        else say("Now the verdict, 1 to 5: the note is saved with it.", "busy");
       }
       return;
     }

@@ -50,6 +50,7 @@ def launch_options() -> dict[str, object]:
         "footer_links": [],
         "allowed_paths": [],
         "max_file_size": 1,  # bytes: nothing on these pages is uploaded
+        "app_kwargs": {"openapi_url": None, "docs_url": None, "redoc_url": None},
         "show_error": False,
         "strict_cors": True,
         "mcp_server": False,

@@ -13,7 +13,7 @@ import gradio as gr
 from rtv_core.errors import InputError, RtvError
 from rtv_core.pipeline import Pipeline, check_question
 from rtv_core.records import Judgement, Question, Trace
-from rtv_core.settings import Settings
+from rtv_core.settings import VerifierSettings
 from rtv_core.ui import checks, render
 from rtv_core.ui.links import read_link, write_settings
 from rtv_core.ui.marks import candidate_rows, extra_rows
@@ -24,6 +24,7 @@ __all__ = ["Answers", "Opened", "open_link", "show_answers", "show_loading", "sh
 
 LOADING = "The models are loading, about 8 s."
 UNKEPT = "The trace could not be kept; the first verdict tries again."
+UNEXPECTED = "Something failed that should not have; the server's log says what. Ask again."
 LOADING_POLL = 0.5
 LOOKED_AT = 20
 """How many kept traces of a question are compared."""
@@ -126,13 +127,17 @@ def show_answers(
         )
         verdicts_of(workbench, Trace(asked), annotator)
         yield _cleared(loading=not workbench.ready())
+        link = write_settings(settings, workbench.settings)
         for session in _sessions(workbench, asked, workbench.pipeline(settings)):
             said = verdicts_of(workbench, session.trace, annotator)
-            yield _drawn(session, replace(settings, verifier=knobs), said, workbench.settings)
+            yield _drawn(replace(session, link=link), knobs, said, running=not session.trace.complete)
             if session.trace.complete and not session.trace_id:
                 yield Answers(saved=render.render_failure(UNKEPT))
     except RtvError as error:
         yield Answers(progress=render.render_message(str(error), "error"), **_buttons(running=False))
+    except Exception:
+        yield Answers(progress=render.render_message(UNEXPECTED, "error"), **_buttons(running=False))
+        raise
 
 
 def show_stopped(
@@ -143,11 +148,11 @@ def show_stopped(
         welcome = render.render_welcome(workbench.questions)
         return Answers(progress=welcome, evidence=render.render_empty_evidence(), **_buttons(running=False))
     try:
-        settings = replace(workbench.settings, verifier=read_knobs(tau, k, single))
+        knobs = read_knobs(tau, k, single)
         said = verdicts_of(workbench, session.trace, annotator)
     except RtvError as error:
         return Answers(progress=render.render_message(str(error), "error"), **_buttons(running=False))
-    return _drawn(session, settings, said, workbench.settings, stopped=True)
+    return _drawn(session, knobs, said, running=False)
 
 
 def _question(workbench: Workbench, text: str) -> Question:
@@ -193,19 +198,11 @@ def _cleared(loading: bool) -> Answers:
     )
 
 
-def _drawn(
-    session: Session,
-    settings: Settings,
-    said: Sequence[Judgement],
-    defaults: Settings,
-    stopped: bool = False,
-) -> Answers:
-    trace, knobs = session.trace, settings.verifier
-    running = not trace.complete and not stopped
+def _drawn(session: Session, knobs: VerifierSettings, said: Sequence[Judgement], running: bool) -> Answers:
+    trace = session.trace
     rows = candidate_rows(trace, said, knobs.k)
-    link = write_settings(settings, defaults)
     return Answers(
-        progress=render.render_progress(trace, running, stopped, link),
+        progress=render.render_progress(trace, running, session.link),
         summary=render.render_summary(trace, rows, knobs),
         candidates=render.render_candidates(trace, rows, extra_rows(trace, said), knobs, running),
         passages=render.render_passages(trace, running),

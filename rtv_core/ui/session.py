@@ -21,10 +21,11 @@ __all__ = ["Session", "clock", "draw_candidates", "find_row", "read_knobs", "ver
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The trace on screen. `trace_id` is "" until it is saved."""
+    """The trace on screen. `trace_id` is "" until it is saved; `link` names its settings in the address."""
 
     trace: Trace
     trace_id: str = ""
+    link: str = ""
 
 
 def read_knobs(tau: object, k: object, single: object) -> VerifierSettings:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 import socket
 
 import pytest
@@ -27,6 +29,8 @@ PATTERN = r"April 24, 2010|\b(?:19|20)\d\d\b"
 SCORES = {"1995": 0.9, "April 24, 2010": 0.8, "2010": 0.3, "2011": 0.6, "2012": 0.1}
 GOLD = Question("q1", ASKED, ((("1995",), ("April 24, 2010", "24 April 2010"), ("Berkeley Systems",)),))
 
+RELEVANCE = Settings().recaller.relevance
+
 
 @pytest.fixture
 def workbench():
@@ -39,7 +43,9 @@ def on_disk(workbench, tmp_path):
     return workbench
 
 
-def ask(workbench, question=ASKED, passages=100, relevance=0.05, coverage="strict", tau=0.5, k=10, **other):
+def ask(
+    workbench, question=ASKED, passages=100, relevance=RELEVANCE, coverage="strict", tau=0.5, k=10, **other
+):
     single, name = other.get("single", False), other.get("annotator", "ann")
     return list(show_answers(workbench, question, passages, relevance, coverage, tau, k, single, name))
 
@@ -151,8 +157,25 @@ def test_a_wrong_argument_is_refused_in_words_and_nothing_is_written(workbench, 
     assert workbench.asked == 0
 
 
+def test_a_bug_frees_the_page_and_keeps_its_traceback(workbench):
+    workbench.pattern = "("
+    views = show_answers(workbench, ASKED, 100, RELEVANCE, "strict", 0.5, 10, False, "ann")
+    last = list(itertools.islice(views, 4))[-1]
+    with pytest.raises(re.error):
+        next(views)
+    assert "should not have" in last.progress
+    assert last.ask["interactive"]
+
+
+def test_a_stopped_run_keeps_its_settings_in_the_link(workbench):
+    running = show_answers(workbench, ASKED, 7, RELEVANCE, "official", 0.5, 10, False, "ann")
+    view = [next(running) for _ in range(4)][-1]
+    stopped = show_stopped(workbench, view.session, 0.5, 10, False, "ann")
+    assert "passages=7&amp;coverage=official" in stopped.progress
+
+
 def test_stopping_keeps_what_is_there_and_calls_it_incomplete(workbench):
-    running = show_answers(workbench, ASKED, 100, 0.05, "strict", 0.5, 10, False, "ann")
+    running = show_answers(workbench, ASKED, 100, RELEVANCE, "strict", 0.5, 10, False, "ann")
     view = [next(running) for _ in range(4)][-1]
     running.close()
     stopped = show_stopped(workbench, view.session, 0.5, 10, False, "ann")
@@ -308,7 +331,7 @@ def test_verdicts_are_there_after_a_restart(on_disk, tmp_path):
 
 
 def test_a_stopped_trace_can_be_judged_too(workbench):
-    running = show_answers(workbench, ASKED, 100, 0.05, "strict", 0.5, 10, False, "ann")
+    running = show_answers(workbench, ASKED, 100, RELEVANCE, "strict", 0.5, 10, False, "ann")
     view = [next(running) for _ in range(4)][-1]
     running.close()
     shown = judge(workbench, view.session, KEY)

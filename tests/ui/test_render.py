@@ -240,7 +240,7 @@ def test_when_nothing_is_above_tau_the_best_is_said_to_be_kept():
 
 def test_a_stopped_run_is_labelled_incomplete():
     trace = trace_of("x").grown(stage="recalled")
-    assert "stopped: incomplete" in render.render_progress(trace, stopped=True)
+    assert "stopped: incomplete" in render.render_progress(trace)
     assert "stopped" not in render.render_progress(trace, running=True)
 
 

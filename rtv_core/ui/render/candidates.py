@@ -50,7 +50,10 @@ def render_candidates(
 ) -> Markup:
     """The candidates with the tau line among them, then the answers that are no candidates."""
     if trace is None:
-        text = "The candidate answers are listed here, best first, with the tau line between them."
+        text = (
+            "Every possible answer, united over the passages that gave it. What lies above the tau line is "
+            "kept; the rest stays in sight, for a right answer that was missed is often just below."
+        )
         return join([column_head("Candidates"), empty_state(text)])
     asides = (f"{len(rows):,}", "validity score", "from") if rows else ()
     head = column_head("Candidates", *asides)
@@ -58,8 +61,8 @@ def render_candidates(
     at = EVIDENCE_SIZES.index(settings.k)
     above = sum(bool(row.p_right) and row.p_right[at] > settings.tau for row in rows)
     lines = [_candidate(row, states.get(row.index, "unverified"), at) for row in rows[:CANDIDATES_DRAWN]]
-    if rows:
-        lines.insert(min(above, len(lines)), _tau_line(settings.tau, none=bool(trace.verdicts) and not above))
+    if trace.verdicts:
+        lines.insert(min(above, len(lines)), _tau_line(settings.tau, none=not above))
     if (more := len(rows) - CANDIDATES_DRAWN) > 0:
         lines.append(_between(f"{counted(more, 'more candidate')} not drawn"))
     if extra:

@@ -26,7 +26,10 @@ __all__ = ["render_empty_evidence", "render_evidence", "render_mentions"]
 
 def render_empty_evidence(asked: bool = False) -> Markup:
     """The evidence column before a candidate is chosen."""
-    text = "Choose a candidate to see the passages behind its score."
+    text = (
+        "The passages behind the score of the chosen candidate, with the places that hold it. Read them and "
+        "judge with one key: the verdict is saved at once."
+    )
     if asked:
         text = "The evidence of the best candidate appears here as soon as it is verified."
     return join([column_head("Evidence"), empty_state(text)])

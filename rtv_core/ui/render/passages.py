@@ -23,7 +23,7 @@ SNIPPET = 110
 def render_passages(trace: Trace | None, running: bool = False) -> Markup:
     """The retrieved passages: rank, scores, title, text with the recalled spans marked."""
     if trace is None:
-        text = "The retrieved passages are listed here, with their scores."
+        text = "The passages found for the question. Each is read alone; what was recalled from it is marked."
         return join([column_head("Retrieved"), empty_state(text)])
     if not trace.hits:
         text = "Searching…" if running else "No passage was found. Ask again in other words."

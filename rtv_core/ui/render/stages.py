@@ -17,14 +17,17 @@ STAGES = (
 """Each stage as the trace names it, as its clock names it, and as the page does."""
 
 
-def render_progress(trace: Trace, running: bool = False, stopped: bool = False, link: str = "") -> Markup:
-    """The stages in one line: counts, a sign for what is done, seconds. `link` goes into the address."""
+def render_progress(trace: Trace, running: bool = False, link: str = "") -> Markup:
+    """The stages in one line: counts, a sign for what is done, seconds. `link` goes into the address.
+
+    A trace that is neither complete nor growing was stopped.
+    """
     names = [name for name, _, _ in STAGES]
     done = names.index(trace.stage)
     items = [_stage(trace, place, done, running) for place in range(1, len(STAGES))]
     if trace.complete:
         items.append(tag("li", f"{sum(trace.seconds.values()):.2f} s in all", class_="total"))
-    elif stopped:
+    elif not running:
         sign = tag("span", "■ ", aria_hidden="true")
         items.append(tag("li", sign, "stopped: incomplete", class_="incomplete"))
     return tag(
