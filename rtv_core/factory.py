@@ -70,6 +70,7 @@ class Models:
         manifest = self.retriever.index.manifest
         return MappingProxyType(
             {
+                "calibration": to_json([self.card.temperature, self.card.bias, self.card.totals]),
                 "corpus": manifest.corpus,
                 "corpus_sha256": manifest.corpus_sha256,
                 "encoder": manifest.encoder,

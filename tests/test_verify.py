@@ -7,6 +7,7 @@ from tiny import ANSWERS, PASSAGES, QUESTIONS, candidate_of, hits_of, tiny_netwo
 
 from rtv_core.evidence import rank_evidence
 from rtv_core.protocols import Verifier
+from rtv_core.reading.network import ALL_TOTALS
 from rtv_core.recall.extractive import ExtractiveRecaller
 from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, EvidencePassage, Passage
 from rtv_core.verify.embedded import EmbeddedVerifier, evidence_slots, verifier_input
@@ -150,9 +151,20 @@ def test_the_score_is_a_softmax_over_right_and_wrong():
     slots = evidence_slots([replace(body, passages=body.passages[:1])], {name: first.pair})
     with torch.inference_mode():
         x = verifier_input(reader.network, reader.form, QUESTION, [body], slots, 1, first.hidden, {name: 0})
-        logits, _ = reader.network.verify(x)
+        logits, *_ = reader.network.verify(x)
     expected = logits.softmax(dim=1)[0, 0].item()
     assert score(EmbeddedVerifier(reader), body)[0] == pytest.approx(expected, abs=5e-6)
+
+
+def test_a_calibration_shifts_the_logit_by_what_the_evidence_amounts_to():
+    reader, body = sharp_reader(), BODIES[0]
+    plain, totals = EmbeddedVerifier(reader), [0.1 * i for i in range(ALL_TOTALS)]
+    ((difference, *seen),) = plain.calibration_facts(QUESTION, [body]).tolist()
+    shift = sum(weight * value for weight, value in zip(totals, seen, strict=True))
+    expected = 1 / (1 + math.exp(-(difference + 0.3 + shift) / 2))
+    calibrated = EmbeddedVerifier(reader, temperature=2.0, bias=0.3, totals=totals)
+    assert score(calibrated, body)[-1] == pytest.approx(expected, abs=1e-5)
+    assert score(plain, body)[-1] == pytest.approx(1 / (1 + math.exp(-difference)), abs=1e-5)
 
 
 def test_verification_reads_nothing_that_recall_has_read():

@@ -164,9 +164,10 @@ def tiny_network(seed: int = 0):
     from rtv_core.reading.network import ReaderShape
     from rtv_core.reading.weights import blank_network, input_form
 
+    base = str(tiny_base())  # made before the seed is set: making it draws numbers too
     torch.manual_seed(seed)
     shape = ReaderShape(span_tokens=6, span_width=16, fusion_width=32, fusion_layers=2, fusion_heads=2)
-    network, card = blank_network(str(tiny_base()), shape)
+    network, card = blank_network(base, shape)
     return network, card, input_form(card)
 
 

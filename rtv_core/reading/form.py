@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,6 +48,8 @@ class InputForm:
     """
 
     def __init__(self, tokenizer: Tokenizer, question_tokens: int = 40, passage_tokens: int = 200) -> None:
+        # The name of a special token inside a text is text.
+        tokenizer.encode_special_tokens = True
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer = tokenizer
@@ -78,7 +81,14 @@ class InputForm:
 
     def _encode_text(self, text: str) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
         encoded = self._tokenizer.encode(text, add_special_tokens=False)
-        return tuple(encoded.ids), tuple(encoded.offsets)
+        return tuple(encoded.ids), tuple((start, _past_marks(text, end)) for start, end in encoded.offsets)
+
+
+def _past_marks(text: str, end: int) -> int:
+    """Where a token that ends at `end` really ends: the tokenizer drops the combining marks that follow."""
+    while end < len(text) and unicodedata.combining(text[end]):
+        end += 1
+    return end
 
 
 def pad(pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

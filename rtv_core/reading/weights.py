@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from transformers import BertConfig
@@ -119,8 +120,13 @@ def load_network(folder: Path) -> tuple[ReaderNetwork, ReaderCard]:
             f"The reader in {folder} was trained from {card.base} with hash {card.base_sha256[:12]}, but "
             f"the one found here has {found[:12]}. Install the version that requirements.txt names."
         )
-    network = ReaderNetwork(_config(base), ReaderShape(**(card.shape or {})))
-    own = {name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()}
+    try:
+        network = ReaderNetwork(_config(base), ReaderShape(**(card.shape or {})))
+        own = {name: tensor.float() for name, tensor in load_file(folder / WEIGHTS).items()}
+    except (TypeError, SafetensorError) as error:
+        raise MismatchError(
+            f"The reader in {folder} can't be read ({error}). Copy or train it again."
+        ) from error
     embeddings = {
         f"encoder.{name}": tensor
         for name, tensor in _base_weights(base).items()

@@ -134,13 +134,15 @@ class _Locator:
         self._first: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for row, words in enumerate(self._words):
             self._first[tuple(words[:WORDS_OF_KEY])].append(row)
+        self._lengths = sorted({len(key) for key in self._first} - {0})
 
     def rows(self, text: str) -> list[int]:
         words, found = _WORD.findall(text), []
         for i in range(len(words)):
-            for row in self._first.get(tuple(words[i : i + WORDS_OF_KEY]), ()):
-                if words[i : i + len(self._words[row])] == self._words[row]:
-                    found.append(row)
+            for length in self._lengths:  # a passage shorter than a whole key has a key of its own length
+                for row in self._first.get(tuple(words[i : i + length]), ()):
+                    if words[i : i + len(self._words[row])] == self._words[row]:
+                        found.append(row)
         return list(dict.fromkeys(found))
 
 

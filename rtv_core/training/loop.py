@@ -12,6 +12,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from rtv_core.errors import InputError
+
 __all__ = ["LoopSettings", "run_steps"]
 
 log = logging.getLogger(__name__)
@@ -40,11 +42,13 @@ def run_steps(
     folder: Path,
     settings: LoopSettings,
     progress: Callable[[int, int], None] | None = None,
+    plan: str = "",
 ) -> None:
     """One optimiser step per batch; `losses(batch)` gives named losses, which are added up.
 
-    The order of `batches` is the whole plan, so that a run started again in `folder` goes on after its last
-    checkpoint with the same steps. Embeddings are not trained: they come from the base model at run time.
+    A run started again in `folder` goes on after its last checkpoint; `plan` names what is trained on what,
+    and a checkpoint of another plan raises InputError. Embeddings are not trained: they come from the base
+    model at run time.
     """
     for parameter in network.encoder.embeddings.parameters():
         parameter.requires_grad_(False)
@@ -54,7 +58,8 @@ def run_steps(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / warm, max(0.02, (steps - step) / max(1, steps - warm)))
     )
-    done = _resume(folder, network, optimizer, schedule)
+    plan = f"{plan} in {steps} steps"
+    done = _resume(folder, plan, network, optimizer, schedule)
     folder.mkdir(parents=True, exist_ok=True)
     network.train()
     # The fused attention's backward pass takes a third of a step on a CPU; the plain one a tenth.
@@ -88,7 +93,7 @@ def run_steps(
                 file.write(json.dumps(line, sort_keys=True) + "\n")
             sums, since, logged = {}, now, step + 1
         if (step + 1) % settings.checkpoint_every == 0:
-            _checkpoint(folder, step + 1, network, optimizer, schedule)
+            _checkpoint(folder, plan, step + 1, network, optimizer, schedule)
     network.encoder.set_attn_implementation("sdpa")
     network.eval()
 
@@ -102,10 +107,11 @@ def _groups(network: nn.Module, settings: LoopSettings) -> list[dict[str, object
     ]
 
 
-def _checkpoint(folder: Path, step: int, network: nn.Module, optimizer, schedule) -> None:
+def _checkpoint(folder: Path, plan: str, step: int, network: nn.Module, optimizer, schedule) -> None:
     aside = folder / "checkpoint.partial"
     torch.save(
         {
+            "plan": plan,
             "step": step,
             "network": network.state_dict(),
             "optimizer": optimizer.state_dict(),
@@ -117,11 +123,13 @@ def _checkpoint(folder: Path, step: int, network: nn.Module, optimizer, schedule
     aside.replace(folder / "checkpoint.pt")
 
 
-def _resume(folder: Path, network: nn.Module, optimizer, schedule) -> int:
+def _resume(folder: Path, plan: str, network: nn.Module, optimizer, schedule) -> int:
     path = folder / "checkpoint.pt"
     if not path.exists():
         return 0
     kept = torch.load(path, weights_only=True)
+    if kept["plan"] != plan:
+        raise InputError(f"{folder} holds a checkpoint of another training. Name another folder by --out.")
     network.load_state_dict(kept["network"])
     optimizer.load_state_dict(kept["optimizer"])
     schedule.load_state_dict(kept["schedule"])

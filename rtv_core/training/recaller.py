@@ -126,6 +126,7 @@ def train_recaller(
         folder,
         loop or LoopSettings(),
         progress,
+        repr(plan),
     )
     return {
         "pairs": sum(map(len, batches)),

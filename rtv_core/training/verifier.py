@@ -231,7 +231,7 @@ def train_verifier(
         number, groups = step
         return verify_losses(network, form, groups, plan.invalid, random.Random(f"{plan.seed}-{number}"))
 
-    run_steps(network, steps, losses, folder, loop, progress)
+    run_steps(network, steps, losses, folder, loop, progress, repr(plan))
     return {
         "questions": sum(len(groups) for _, groups in steps),
         "passages_a_question": plan.passages,
