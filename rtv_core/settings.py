@@ -50,7 +50,7 @@ class RecallerSettings:
 
     relevance: float = 0.02
     span: float = 0.0005
-    candidates: int = 60
+    candidates: int = 80
 
     def check(self) -> None:
         _between("recaller.relevance", self.relevance, 0, 1)
@@ -78,7 +78,7 @@ class VerifierSettings:
     `single_answer` keeps only the best candidate, as for NQ-open.
     """
 
-    tau: float = 0.5
+    tau: float = 0.1
     k: int = 10
     single_answer: bool = False
 

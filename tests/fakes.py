@@ -214,7 +214,7 @@ class FakeWorkbench:
     scores: Mapping[str, float] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     corpus: str = "a test corpus"
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = field(default_factory=lambda: Settings().with_values({"verifier.tau": 0.5}))
     store: object = field(default_factory=MemoryStore)
     loaded: bool = True
     asked: int = 0

@@ -100,7 +100,7 @@ def trace_of(text: str, count: int = 1, passage: str | None = None) -> Trace:
 
 def whole_page(text: str) -> str:
     """Everything that is drawn of a trace, a verdict and a failure that hold `text` everywhere."""
-    trace, settings = trace_of(text), VerifierSettings()
+    trace, settings = trace_of(text), VerifierSettings(tau=0.5)
     said = [
         Judgement("t", text, text, "variant", text, "supports", text, text, at="2026-01-01T00:00:00+00:00")
     ]
@@ -172,7 +172,7 @@ def test_a_highlight_covers_exactly_the_answer(passage, answer, shown):
     trace = trace_of("x", passage=passage)
     candidate = replace(trace.candidates[0], answer=answer, spellings=(answer,))
     trace = trace.grown(candidates=(candidate,))
-    page = Page(render.render_evidence(trace, candidate_rows(trace)[0], VerifierSettings()))
+    page = Page(render.render_evidence(trace, candidate_rows(trace)[0], VerifierSettings(tau=0.5)))
     assert page.marks == [shown]
     assert passage in page.text
 
@@ -188,7 +188,7 @@ def test_a_passage_of_a_megabyte_is_cut_and_says_so():
     trace = trace_of("word", passage=text)
     start = time.perf_counter()
     drawn = render.render_passages(trace) + render.render_evidence(
-        trace, candidate_rows(trace)[0], VerifierSettings()
+        trace, candidate_rows(trace)[0], VerifierSettings(tau=0.5)
     )
     assert time.perf_counter() - start < 1
     assert len(drawn) < 60_000
@@ -197,7 +197,9 @@ def test_a_passage_of_a_megabyte_is_cut_and_says_so():
 
 def test_a_candidate_of_ten_thousand_characters_is_cut_in_the_list():
     trace = trace_of("long " * 2000)
-    drawn = render.render_candidates(trace, candidate_rows(trace), extra_rows(trace), VerifierSettings())
+    drawn = render.render_candidates(
+        trace, candidate_rows(trace), extra_rows(trace), VerifierSettings(tau=0.5)
+    )
     assert len(drawn) < 20_000
 
 
@@ -205,7 +207,7 @@ def test_five_thousand_candidates_make_a_bounded_page_in_good_time():
     trace = trace_of("answer", count=5000)
     start = time.perf_counter()
     rows = candidate_rows(trace)
-    drawn = render.render_candidates(trace, rows, extra_rows(trace), VerifierSettings())
+    drawn = render.render_candidates(trace, rows, extra_rows(trace), VerifierSettings(tau=0.5))
     assert time.perf_counter() - start < 3
     assert drawn.count('class="row"') <= 202
     assert "4,800 more candidates not drawn" in drawn
@@ -252,7 +254,9 @@ def test_a_question_without_gold_can_not_be_judged_by_gold():
 
 
 def test_every_state_of_a_candidate_has_a_sign_and_a_word():
-    drawn = render.render_candidates(trace_of("x"), candidate_rows(trace_of("x")), (), VerifierSettings())
+    drawn = render.render_candidates(
+        trace_of("x"), candidate_rows(trace_of("x")), (), VerifierSettings(tau=0.5)
+    )
     for word in ("accepted", "rejected", "kept as the best", "not verified yet", "repeat"):
         assert word in Page(drawn).text
 
