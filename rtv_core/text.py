@@ -95,9 +95,9 @@ class Tokenized:
     kept: tuple[int, ...]
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def tokenize(text: str) -> Tokenized:
-    """Cut `text` once for every later look-up; the most recent 8,192 texts are remembered."""
+    """Cut `text` once for every later look-up; the most recent 2,048 texts are remembered."""
     folded, origin = _fold(text)
     words, spans = [], []
     for match in _TOKEN.finditer(folded):

@@ -35,7 +35,7 @@ class Reader:
     batches, and padding is masked.
     """
 
-    def __init__(self, network: ReaderNetwork, form: InputForm, cache_bytes: int = 256 * 2**20) -> None:
+    def __init__(self, network: ReaderNetwork, form: InputForm, cache_bytes: int = 128 * 2**20) -> None:
         self.network, self.form = network.eval(), form
         self._cache: OrderedDict[bytes, States] = OrderedDict()
         self._cached_bytes, self._most_bytes = 0, cache_bytes
