@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
@@ -69,6 +70,7 @@ def build_lexical(passages: Iterable[Passage], folder: Path) -> None:
     ):  # nothing but stop words and symbols: BM25 needs a word, so all share one nobody asks for
         vocabulary, rows = {"": 0}, [[0] for _ in rows]
     bm25 = bm25s.BM25(k1=K1, b=B)
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it announces every step at level DEBUG
     bm25.index((rows, vocabulary), create_empty_token=False, show_progress=False)
     bm25.save(folder, show_progress=False)
 
