@@ -423,6 +423,7 @@
         event.stopPropagation();
         const text = element.value.trim();
         if (text && asked) {
+          fill(element, "");
           element.blur(); // so that the next key is a verdict
           chooseTyped(text);
         }
@@ -465,6 +466,13 @@
     else done = false;
     if (done) event.preventDefault();
   }, true);
+
+  // Gradio hears a field's input event; setting the value alone would go unnoticed.
+  function fill(field, text) {
+    const type = field.tagName === "TEXTAREA" ? HTMLTextAreaElement : HTMLInputElement;
+    Object.getOwnPropertyDescriptor(type.prototype, "value").set.call(field, text);
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
 
   function help() {
     const dialog = $("dialog.rtv-keys");

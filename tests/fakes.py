@@ -71,11 +71,14 @@ class WordRetriever:
 
 @dataclass
 class PatternRecaller:
-    """Takes every match of a pattern for an answer."""
+    """Takes every match of a pattern for an answer; waits at the gate, if there is one, before each batch."""
 
     pattern: str
+    gate: threading.Event | None = None
 
     def recall(self, question: str, hits: Sequence[Hit]) -> list[Reading]:
+        if self.gate is not None:
+            self.gate.wait(timeout=120)
         return [self._read(hit) for hit in hits]
 
     def _read(self, hit: Hit) -> Reading:
@@ -217,6 +220,7 @@ class FakeWorkbench:
     settings: Settings = field(default_factory=lambda: Settings().with_values({"verifier.tau": 0.5}))
     store: object = field(default_factory=MemoryStore)
     loaded: bool = True
+    gate: threading.Event | None = None
     asked: int = 0
 
     def pipeline(self, settings: Settings) -> Pipeline:
@@ -224,7 +228,7 @@ class FakeWorkbench:
         provenance = {"models": "fake", "settings": to_json(settings)}
         return Pipeline(
             WordRetriever(self.passages),
-            PatternRecaller(self.pattern),
+            PatternRecaller(self.pattern, self.gate),
             CoverGatherer(settings.evidence.coverage),
             TableVerifier(self.scores),
             settings,

@@ -17,10 +17,18 @@ from rtv_core.settings import VerifierSettings
 from rtv_core.ui import checks, render
 from rtv_core.ui.links import read_link, write_settings
 from rtv_core.ui.marks import candidate_rows, extra_rows
-from rtv_core.ui.session import Session, read_knobs, verdicts_of
+from rtv_core.ui.session import Run, Session, read_knobs, verdicts_of
 from rtv_core.ui.workbench import Workbench
 
-__all__ = ["Answers", "Opened", "open_link", "show_answers", "show_loading", "show_stopped"]
+__all__ = [
+    "Answers",
+    "Opened",
+    "call_answers",
+    "open_link",
+    "show_answers",
+    "show_loading",
+    "stop_answers",
+]
 
 LOADING = "The models are loading, about 8 s."
 UNKEPT = "The trace could not be kept; the first verdict tries again."
@@ -64,10 +72,13 @@ class Answers(NamedTuple):
     stop: Any = SKIP
 
 
-def open_link(workbench: Workbench, parameters: Mapping[str, str], annotator: object = None) -> Opened:
-    """Fill the controls from a link; what it doesn't name stays as it is, perhaps typed in already.
+def open_link(
+    workbench: Workbench, run: Run, parameters: Mapping[str, str], annotator: object = None
+) -> Opened:
+    """Fill the controls from a link and ask its question.
 
-    `annotator` is the name that this browser remembers.
+    What the link doesn't name stays as it is, for it may have been typed in already. `annotator` is the
+    name that this browser remembers.
     """
     link = read_link(parameters, workbench.settings)
     settings = link.settings
@@ -82,6 +93,8 @@ def open_link(workbench: Workbench, parameters: Mapping[str, str], annotator: ob
     }
     given = {"question" if name == "q" else name for name in parameters}
     filled = {name: value if name in given else SKIP for name, value in values.items()}
+    if link.question:
+        run.call()
     try:
         name = checks.read_name(annotator)
     except InputError:
@@ -99,8 +112,21 @@ def show_loading(workbench: Workbench) -> Iterator[str]:
     yield ""
 
 
+def call_answers(run: Run) -> Answers:
+    """Note that a question is asked; the run before ends, also while this one waits for its turn."""
+    run.call()
+    return Answers(**_buttons(running=True))
+
+
+def stop_answers(run: Run) -> Answers:
+    """End the run after the step in hand; it draws what it has, labelled incomplete."""
+    run.stop()
+    return Answers(**_buttons(running=False))
+
+
 def show_answers(
     workbench: Workbench,
+    run: Run,
     question: object,
     passages: object,
     relevance: object,
@@ -110,8 +136,8 @@ def show_answers(
     single: object,
     annotator: object,
 ) -> Iterator[Answers]:
-    """Ask, and draw the trace as it grows. An empty page (no link, nothing typed) stays as it is."""
-    if question is None or question == "":
+    """Ask, and draw the trace as it grows, until `run` is stopped. Nothing, if no question was called."""
+    if (mine := run.take()) is None:
         yield Answers()  # Gradio empties every part of the page for a generator that yields nothing
         return
     try:
@@ -127,32 +153,22 @@ def show_answers(
         )
         verdicts_of(workbench, Trace(asked), annotator)
         yield _cleared(loading=not workbench.ready())
+        pipeline = workbench.pipeline(settings)
         link = write_settings(settings, workbench.settings)
-        for session in _sessions(workbench, asked, workbench.pipeline(settings)):
+        for session in _sessions(workbench, asked, pipeline):
+            goes_on = run.goes_on(mine)
             said = verdicts_of(workbench, session.trace, annotator)
-            yield _drawn(replace(session, link=link), knobs, said, running=not session.trace.complete)
+            running = goes_on and not session.trace.complete
+            yield _drawn(replace(session, link=link), knobs, said, running)
             if session.trace.complete and not session.trace_id:
                 yield Answers(saved=render.render_failure(UNKEPT))
+            if not goes_on:
+                return
     except RtvError as error:
         yield Answers(progress=render.render_message(str(error), "error"), **_buttons(running=False))
     except Exception:
         yield Answers(progress=render.render_message(UNEXPECTED, "error"), **_buttons(running=False))
         raise
-
-
-def show_stopped(
-    workbench: Workbench, session: Session | None, tau: object, k: object, single: object, annotator: object
-) -> Answers:
-    """What is there when a run is stopped, labelled incomplete."""
-    if session is None:
-        welcome = render.render_welcome(workbench.questions)
-        return Answers(progress=welcome, evidence=render.render_empty_evidence(), **_buttons(running=False))
-    try:
-        knobs = read_knobs(tau, k, single)
-        said = verdicts_of(workbench, session.trace, annotator)
-    except RtvError as error:
-        return Answers(progress=render.render_message(str(error), "error"), **_buttons(running=False))
-    return _drawn(session, knobs, said, running=False)
 
 
 def _question(workbench: Workbench, text: str) -> Question:
@@ -188,7 +204,7 @@ def _cleared(loading: bool) -> Answers:
     text = f"{LOADING} The question is asked as soon as they are there." if loading else "Searching…"
     return Answers(
         progress=render.render_message(text, "busy"),
-        evidence=render.render_empty_evidence(asked=True),
+        evidence=render.render_empty_evidence("running"),
         judge=render.render_judge(None, None),
         saved=render.render_unsaid(),
         note="",
@@ -201,10 +217,12 @@ def _cleared(loading: bool) -> Answers:
 def _drawn(session: Session, knobs: VerifierSettings, said: Sequence[Judgement], running: bool) -> Answers:
     trace = session.trace
     rows = candidate_rows(trace, said, knobs.k)
+    none = not running and not rows
     return Answers(
         progress=render.render_progress(trace, running, session.link),
         summary=render.render_summary(trace, rows, knobs),
         candidates=render.render_candidates(trace, rows, extra_rows(trace, said), knobs, running),
+        evidence=render.render_empty_evidence("none") if none else SKIP,
         passages=render.render_passages(trace, running),
         session=session,
         **({} if running else _buttons(running=False)),

@@ -10,6 +10,7 @@ from rtv_core.records import EVIDENCE_SIZES
 from rtv_core.settings import LARGEST_RETRIEVAL, LONGEST_QUESTION, Settings
 from rtv_core.text import COVERAGE_RULES
 from rtv_core.ui import asking, checks, judging, render
+from rtv_core.ui.session import Run
 from rtv_core.ui.workbench import Workbench
 
 __all__ = ["add_explore"]
@@ -24,7 +25,7 @@ window.rtv.send = trigger;
 MARK = "(tau, k, single) => window.rtv?.mark?.(tau, k, single)"
 """Moving a control that only marks: no call to the server."""
 
-NAME = "name => [window.rtv?.name?.() ?? name]"
+NAME = "(run, name) => [run, window.rtv?.name?.() ?? name]"
 """The annotator's name is remembered in the browser."""
 
 Parts = dict[str, Any]
@@ -34,6 +35,7 @@ Parts = dict[str, Any]
 def add_explore(workbench: Workbench, page: gr.Blocks) -> None:
     """Lay out the page inside `page`, at the current place, and wire it."""
     parts = {
+        "run": gr.State(Run()),
         "session": gr.State(None),
         "drafts": gr.State({}),
         "loading": _html("", "loading"),
@@ -132,20 +134,18 @@ def _columns(settings: Settings) -> Parts:
 
 
 def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
-    def opened(name, request: gr.Request):
-        return asking.open_link(workbench, dict(request.query_params), name)
+    def opened(run, name, request: gr.Request):
+        return asking.open_link(workbench, run, dict(request.query_params), name)
 
     def loading():
         yield from asking.show_loading(workbench)
 
-    def example(event: gr.EventData):
+    def example(run, event: gr.EventData):
+        run.call()
         return checks.read_text(checks.read_event(event._data).get("question"), "question", LONGEST_QUESTION)
 
     def answers(*values):
         yield from asking.show_answers(workbench, *values)
-
-    def stopped(*values):
-        return asking.show_stopped(workbench, *values)
 
     asked = [parts[name] for name in ("question", "passages", "relevance", "coverage", "tau", "k", "single")]
     shown = asking.Answers(
@@ -162,23 +162,22 @@ def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
         ask=parts["ask"],
         stop=parts["stop"],
     )
-    run = {
+    answer = {
         "fn": answers,
-        "inputs": [*asked, parts["annotator"]],
+        "inputs": [parts["run"], *asked, parts["annotator"]],
         "outputs": list(shown),
         "concurrency_id": "ask",  # one question at a time has the machine's cores
         "concurrency_limit": 1,
         "show_progress": "hidden",
         "api_visibility": "private",
     }
+    run, bridge = parts["run"], parts["bridge"]
     link = [parts[name] for name in asking.Opened._fields]
-    runs = [
-        parts["ask"].click(**run),
-        parts["question"].submit(**run),
-        page.load(opened, parts["annotator"], link, js=NAME, **_QUICK).then(**run),
-        parts["bridge"].example(example, None, parts["question"], **_QUICK).then(**run),
-    ]
-    parts["stop"].click(stopped, _view(parts), list(shown), cancels=runs, **_QUICK)
+    page.load(opened, [run, parts["annotator"]], link, js=NAME, **_QUICK).then(**answer)
+    bridge.example(example, run, parts["question"], **_QUICK).then(**answer)
+    for asking_now in (parts["ask"].click, parts["question"].submit):
+        asking_now(asking.call_answers, run, list(shown), **_QUICK).then(**answer)
+    parts["stop"].click(asking.stop_answers, run, list(shown), **_QUICK)
     page.load(
         loading,
         None,

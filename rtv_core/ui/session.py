@@ -16,7 +16,7 @@ from rtv_core.ui.markup import Markup
 from rtv_core.ui.render import render_candidates
 from rtv_core.ui.workbench import Workbench
 
-__all__ = ["Session", "clock", "draw_candidates", "find_row", "read_knobs", "verdicts_of"]
+__all__ = ["Run", "Session", "clock", "draw_candidates", "find_row", "read_knobs", "verdicts_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,37 @@ class Session:
     trace: Trace
     trace_id: str = ""
     link: str = ""
+
+
+class Run:
+    """Which question a tab wants answered. Asking and stopping end the run before, which only looks on.
+
+    Gradio's own cancelling lets the step in hand draw over what Stop drew.
+    """
+
+    def __init__(self) -> None:
+        self._wanted = 0
+        self._taken = 0
+
+    def call(self) -> None:
+        """Want a question answered; what runs now is to end."""
+        self._wanted += 1
+
+    def stop(self) -> None:
+        """Want nothing answered; what runs now, or waits, is to end."""
+        self._wanted += 1
+        self._taken = self._wanted
+
+    def take(self) -> int | None:
+        """The number under which to answer what is wanted; None if that is done already."""
+        if self._taken == self._wanted:
+            return None
+        self._taken = self._wanted
+        return self._wanted
+
+    def goes_on(self, number: int) -> bool:
+        """Whether nothing else has been wanted since."""
+        return number == self._wanted
 
 
 def read_knobs(tau: object, k: object, single: object) -> VerifierSettings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import threading
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -268,6 +269,26 @@ def test_marks_and_verdicts_take_less_than_a_tenth_of_a_second(visit):
     assert min(times) < most, times
     visit.page.keyboard.press("z")
     visit.page.wait_for_selector("#rtv-saved :text('Taken back')")
+
+
+def test_stop_keeps_what_is_there_and_says_so_for_good(visit, workbench):
+    page = visit.page
+    workbench.gate = threading.Event()
+    try:
+        visit.open(q="Which years does Jack name?")
+        page.wait_for_selector(".rtv-progress[data-running='1'] .bar")
+        page.click("#rtv-stop-button")
+        page.wait_for_selector("#rtv-ask-button:enabled")
+    finally:
+        workbench.gate.set()  # the batch in hand comes to its end only now
+    page.wait_for_selector(".rtv-progress .incomplete")
+    page.wait_for_timeout(500)
+    assert page.locator(".rtv-progress .incomplete").is_visible()
+    assert page.locator(".hit").count() == 29
+    assert page.locator("#rtv-ask-button").is_enabled()
+    assert workbench.store.traces("Which years does Jack name?") == []
+    page.click("#rtv-ask-button")
+    page.wait_for_selector(".rtv-progress .total")
 
 
 def test_keys_walk_and_judge_but_never_while_typing(visit, workbench):

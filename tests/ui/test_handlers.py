@@ -15,9 +15,10 @@ from rtv_core.records import Passage, Question
 from rtv_core.settings import Settings
 from rtv_core.store.judgements import JudgementStore
 from rtv_core.ui.app import build_app, launch_options, serve
-from rtv_core.ui.asking import Answers, open_link, show_answers, show_loading, show_stopped
+from rtv_core.ui.asking import Answers, call_answers, open_link, show_answers, show_loading, stop_answers
 from rtv_core.ui.judging import save_judgement, show_candidate, show_verdicts, take_back
 from rtv_core.ui.marks import candidate_key, candidate_rows, extra_rows, gold_answers
+from rtv_core.ui.session import Run
 
 ASKED = "When did Jack come out?"
 PASSAGES = (
@@ -47,7 +48,17 @@ def ask(
     workbench, question=ASKED, passages=100, relevance=RELEVANCE, coverage="strict", tau=0.5, k=10, **other
 ):
     single, name = other.get("single", False), other.get("annotator", "ann")
-    return list(show_answers(workbench, question, passages, relevance, coverage, tau, k, single, name))
+    run = Run()
+    run.call()
+    return list(show_answers(workbench, run, question, passages, relevance, coverage, tau, k, single, name))
+
+
+def start(workbench, passages=100, coverage="strict"):
+    """A run that is under way, and the control over it."""
+    run = Run()
+    run.call()
+    views = show_answers(workbench, run, ASKED, passages, RELEVANCE, coverage, 0.5, 10, False, "ann")
+    return run, views
 
 
 @pytest.fixture
@@ -111,13 +122,24 @@ def test_models_that_are_not_loaded_are_announced(workbench):
     assert list(show_loading(workbench)) == [""]
 
 
-def test_an_empty_page_asks_nothing(workbench):
-    assert ask(workbench, "") == ask(workbench, None) == [Answers()]
+def test_where_nothing_was_asked_nothing_is_answered(workbench):
+    views = show_answers(workbench, Run(), "", 100, RELEVANCE, "strict", 0.5, 10, False, "ann")
+    assert list(views) == [Answers()]
+
+
+def test_a_link_with_a_question_asks_it_and_one_without_does_not():
+    workbench, run = FakeWorkbench(PASSAGES, PATTERN), Run()
+    open_link(workbench, run, {"tau": "0.6"})
+    assert run.take() is None
+    open_link(workbench, run, {"q": ASKED})
+    assert run.take() is not None
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
+        {"question": ""},
+        {"question": None},
         {"question": "   "},
         {"question": "?" * 10_000},
         {"question": "x" * 10_000},
@@ -159,7 +181,7 @@ def test_a_wrong_argument_is_refused_in_words_and_nothing_is_written(workbench, 
 
 def test_a_bug_frees_the_page_and_keeps_its_traceback(workbench):
     workbench.pattern = "("
-    views = show_answers(workbench, ASKED, 100, RELEVANCE, "strict", 0.5, 10, False, "ann")
+    _, views = start(workbench)
     last = list(itertools.islice(views, 4))[-1]
     with pytest.raises(re.error):
         next(views)
@@ -167,37 +189,44 @@ def test_a_bug_frees_the_page_and_keeps_its_traceback(workbench):
     assert last.ask["interactive"]
 
 
-def test_a_stopped_run_keeps_its_settings_in_the_link(workbench):
-    running = show_answers(workbench, ASKED, 7, RELEVANCE, "official", 0.5, 10, False, "ann")
-    view = [next(running) for _ in range(4)][-1]
-    stopped = show_stopped(workbench, view.session, 0.5, 10, False, "ann")
-    assert "passages=7&amp;coverage=official" in stopped.progress
-
-
 def test_stopping_keeps_what_is_there_and_calls_it_incomplete(workbench):
-    running = show_answers(workbench, ASKED, 100, RELEVANCE, "strict", 0.5, 10, False, "ann")
-    view = [next(running) for _ in range(4)][-1]
-    running.close()
-    stopped = show_stopped(workbench, view.session, 0.5, 10, False, "ann")
-    assert "stopped: incomplete" in stopped.progress
-    assert 'class="hit"' in stopped.passages
-    assert stopped.ask["interactive"]
+    run, views = start(workbench, passages=2, coverage="official")
+    list(itertools.islice(views, 3))
+    assert stop_answers(run).ask["interactive"]
+    (last,) = views
+    assert "stopped: incomplete" in last.progress
+    assert 'class="hit"' in last.passages
+    assert "passages=2&amp;coverage=official" in last.progress
+    assert workbench.store.traces(ASKED) == []
 
 
-def test_stopping_before_anything_came_goes_back_to_the_start(workbench):
-    assert "Ask a question" in show_stopped(workbench, None, 0.5, 10, False, "ann").progress
+def test_a_run_that_waits_for_its_turn_can_be_stopped_too(workbench):
+    run, views = start(workbench)
+    stop_answers(run)
+    assert list(views) == [Answers()]
+
+
+def test_asking_again_ends_the_run_before(workbench):
+    run, views = start(workbench)
+    list(itertools.islice(views, 3))
+    assert call_answers(run).stop["interactive"]
+    assert len(list(views)) == 1
 
 
 def test_no_candidate_at_all_says_what_to_do(workbench):
     workbench.pattern = "nowhere"
-    assert "Lower the relevance threshold" in ask(workbench)[-1].candidates
+    last = ask(workbench)[-1]
+    assert "Lower the relevance threshold" in last.candidates
+    assert "no candidate" in last.evidence
 
 
 # Links
 
 
 def test_a_link_fills_the_controls(workbench):
-    opened = open_link(workbench, {"q": ASKED, "tau": "0.8", "k": "5", "single": "1", "passages": "20"})
+    opened = open_link(
+        workbench, Run(), {"q": ASKED, "tau": "0.8", "k": "5", "single": "1", "passages": "20"}
+    )
     assert (opened.question, opened.tau, opened.k, opened.single, opened.passages) == (
         ASKED,
         0.8,
@@ -209,7 +238,7 @@ def test_a_link_fills_the_controls(workbench):
 
 
 def test_what_a_link_has_wrong_is_named_and_left_out(workbench):
-    opened = open_link(workbench, {"q": ASKED, "tau": "nan", "k": "7", "profile": "<b>"})
+    opened = open_link(workbench, Run(), {"q": ASKED, "tau": "nan", "k": "7", "profile": "<b>"})
     assert (opened.tau, opened.k) == (0.5, 10)
     assert opened.notice.count("left out") == 2
     assert "&lt;b&gt;" in opened.notice
@@ -331,9 +360,9 @@ def test_verdicts_are_there_after_a_restart(on_disk, tmp_path):
 
 
 def test_a_stopped_trace_can_be_judged_too(workbench):
-    running = show_answers(workbench, ASKED, 100, RELEVANCE, "strict", 0.5, 10, False, "ann")
-    view = [next(running) for _ in range(4)][-1]
-    running.close()
+    _, views = start(workbench)
+    view = list(itertools.islice(views, 4))[-1]
+    views.close()
     shown = judge(workbench, view.session, KEY)
     assert "Saved" in shown.saved
     assert verdicts(workbench)[0].p_right is None
@@ -478,4 +507,4 @@ def test_settings_of_the_server_are_where_the_controls_start(workbench):
     components = build_app(workbench).get_config_file()["components"]
     values = {c["props"].get("elem_id"): c["props"].get("value") for c in components}
     assert (values["rtv-tau"], values["rtv-k"], values["rtv-single"]) == (0.65, 5, False)
-    assert open_link(workbench, {"tau": "x"}).tau == 0.65
+    assert open_link(workbench, Run(), {"tau": "x"}).tau == 0.65

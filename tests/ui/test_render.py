@@ -186,11 +186,11 @@ def test_overlapping_spans_are_one_mark_and_lose_no_text():
 def test_a_passage_of_a_megabyte_is_cut_and_says_so():
     text = "word " * 200_000 + "the answer"
     trace = trace_of("word", passage=text)
-    start = time.perf_counter()
+    start = time.process_time()
     drawn = render.render_passages(trace) + render.render_evidence(
         trace, candidate_rows(trace)[0], VerifierSettings(tau=0.5)
     )
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert len(drawn) < 60_000
     assert "997,010 more characters not shown" in drawn
 
@@ -205,10 +205,10 @@ def test_a_candidate_of_ten_thousand_characters_is_cut_in_the_list():
 
 def test_five_thousand_candidates_make_a_bounded_page_in_good_time():
     trace = trace_of("answer", count=5000)
-    start = time.perf_counter()
+    start = time.process_time()
     rows = candidate_rows(trace)
     drawn = render.render_candidates(trace, rows, extra_rows(trace), VerifierSettings(tau=0.5))
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     assert drawn.count('class="row"') <= 202
     assert "4,800 more candidates not drawn" in drawn
     assert len(drawn) < 600_000

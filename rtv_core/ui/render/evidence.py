@@ -24,15 +24,19 @@ from rtv_core.ui.render.parts import (
 __all__ = ["render_empty_evidence", "render_evidence", "render_mentions"]
 
 
-def render_empty_evidence(asked: bool = False) -> Markup:
-    """The evidence column before a candidate is chosen."""
-    text = (
-        "The passages behind the score of the chosen candidate, with the places that hold it. Read them and "
-        "judge with one key: the verdict is saved at once."
-    )
-    if asked:
-        text = "The evidence of the best candidate appears here as soon as it is verified."
-    return join([column_head("Evidence"), empty_state(text)])
+NO_EVIDENCE = {
+    "start": "The passages behind the score of the chosen candidate, with the places that hold it. "
+    "Read them and judge with one key: the verdict is saved at once.",
+    "running": "The evidence of the best candidate appears here as soon as it is verified.",
+    "none": "There is no candidate, so there is no evidence. An answer that you add can be judged.",
+    "ungathered": "Its evidence is not gathered. If the run was stopped, press Ask to run every stage.",
+    "nothing": "No passage was gathered for this candidate.",
+}
+
+
+def render_empty_evidence(why: str = "start") -> Markup:
+    """The evidence column without a candidate: `why` is a key of `NO_EVIDENCE`."""
+    return join([column_head("Evidence"), empty_state(NO_EVIDENCE[why])])
 
 
 def render_evidence(trace: Trace, row: Row, settings: VerifierSettings, typed: str = "") -> Markup:
@@ -45,10 +49,15 @@ def render_evidence(trace: Trace, row: Row, settings: VerifierSettings, typed: s
         raise ValueError(f"{row.answer!r} is no candidate; use render_mentions")
     head = _evidence_head(row, states_of(trace, settings).get(row.index, "unverified"), settings, typed)
     if row.index >= len(trace.evidence):
-        return join([head, empty_state("Its evidence is not gathered yet.")])
+        return join(
+            [
+                head,
+                empty_state(NO_EVIDENCE["ungathered"]),
+            ]
+        )
     passages = trace.evidence[row.index].passages
     if not passages:
-        return join([head, empty_state("No passage was gathered for this candidate.")])
+        return join([head, empty_state(NO_EVIDENCE["nothing"])])
     weights = trace.verdicts[row.index].weights if row.index < len(trace.verdicts) else ()
     spellings = trace.candidates[row.index].spellings
     items = [
