@@ -435,13 +435,17 @@ def test_an_answer_that_is_cut_off_or_too_long_is_no_target():
     text = "Ana Lind and Per Holm sang " * 40
     (pair,) = form.pairs("who sang", [Passage("1", "", text)])
     end = pair.offsets[-1][1]
-    inside, across, beyond = (end - 4, end), (end - 4, end + 5), (end + 1, end + 5)
-    long = (0, len("Ana Lind and Per"))
-    _, wanted = span_targets([pair], [[inside, across, beyond, long]], len(pair.ids), 3)
     last = pair.text_at + len(pair.offsets) - 1
-    assert wanted.nonzero().tolist() == [[0, last, 0]]
-    _, wanted = span_targets([pair], [[long]], len(pair.ids), 4)
-    assert wanted.nonzero().tolist() == [[0, pair.text_at, 3]]
+    long = (0, len("Ana Lind and Per"))
+    for span, length, targets in (
+        ((end - 4, end), 3, [[0, last, 0]]),
+        ((end - 4, end + 5), 3, []),  # begins in the last token that was kept
+        ((end + 1, end + 5), 3, []),
+        (long, 3, []),
+        (long, 4, [[0, pair.text_at, 3]]),
+    ):
+        _, wanted = span_targets([pair], [[span]], len(pair.ids), length)
+        assert wanted.nonzero().tolist() == targets
 
 
 def slow_span_loss(scores, possible, wanted) -> list[float]:
