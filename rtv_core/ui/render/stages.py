@@ -52,7 +52,7 @@ def _stage(trace: Trace, place: int, done: int, running: bool) -> Markup:
     return tag(
         "li",
         word,
-        tag("b", count) if count and state != "waiting" else None,
+        tag("b", count) if count and (seconds or state == "done") else None,
         tag("span", {"done": "✓", "now": "…", "waiting": ""}[state], class_="sign", aria_hidden="true"),
         spoken(state),
         _bar_of_stage(timer, trace) if state == "now" else None,
