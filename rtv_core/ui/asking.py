@@ -16,7 +16,7 @@ from rtv_core.records import Judgement, Question, Trace
 from rtv_core.settings import VerifierSettings
 from rtv_core.ui import checks, render
 from rtv_core.ui.links import read_link, write_settings
-from rtv_core.ui.marks import candidate_rows, extra_rows
+from rtv_core.ui.marks import extra_rows, score_places
 from rtv_core.ui.session import Run, Session, read_knobs, verdicts_of
 from rtv_core.ui.workbench import Workbench
 
@@ -159,7 +159,8 @@ def show_answers(
             goes_on = run.goes_on(mine)
             said = verdicts_of(workbench, session.trace, annotator)
             running = goes_on and not session.trace.complete
-            yield _drawn(replace(session, link=link), knobs, said, running)
+            places = score_places(session.trace)
+            yield _drawn(replace(session, link=link, places=places), knobs, said, running)
             if session.trace.complete and not session.trace_id:
                 yield Answers(saved=render.render_failure(UNKEPT))
             if not goes_on:
@@ -216,7 +217,7 @@ def _cleared(loading: bool) -> Answers:
 
 def _drawn(session: Session, knobs: VerifierSettings, said: Sequence[Judgement], running: bool) -> Answers:
     trace = session.trace
-    rows = candidate_rows(trace, said, knobs.k)
+    rows = session.rows(said, knobs.k)
     none = not running and not rows
     return Answers(
         progress=render.render_progress(trace, running, session.link),

@@ -64,7 +64,7 @@ def show_candidate(
             raise InputError("There is no candidate yet. Ask a question first.")
         knobs = read_knobs(tau, k, single)
         said = verdicts_of(workbench, session.trace, annotator)
-        row = find_row(session.trace, said, event)
+        row = find_row(session, said, event)
         drafts = _with_draft(drafts, event.get("before"), checks.read_text(note, "note", checks.LONGEST_NOTE))
     except RtvError as error:
         return Chosen(evidence=render.render_message(str(error), "error"))
@@ -98,7 +98,7 @@ def save_judgement(
             raise InputError("The request carries no token. Reload the page and judge again.")
         knobs = read_knobs(tau, k, single)
         name = checks.read_name(annotator)
-        row = find_row(session.trace, verdicts_of(workbench, session.trace, name), event)
+        row = find_row(session, verdicts_of(workbench, session.trace, name), event)
         judgement = _judgement(session.trace, row, knobs, name, note, event)
         trace_id = session.trace_id or workbench.store.save_trace(session.trace)
         saved = workbench.store.judge(replace(judgement, trace_id=trace_id), token)
@@ -109,7 +109,7 @@ def save_judgement(
     return Judged(
         saved=render.render_saved(saved, clock(saved.at), token),
         judge=render.render_judge(session.trace.question, row),
-        candidates=draw_candidates(session.trace, said, knobs),
+        candidates=draw_candidates(session, said, knobs),
         note=saved.note,
         drafts={key: text for key, text in (drafts or {}).items() if key != row.key},
         session=replace(session, trace_id=trace_id),
@@ -168,13 +168,13 @@ def _verdicts(
     event = checks.read_event(event)
     try:
         said = verdicts_of(workbench, session.trace, annotator)
-        row = find_row(session.trace, said, event) if event.get("key") or event.get("typed") else None
+        row = find_row(session, said, event) if event.get("key") or event.get("typed") else None
     except RtvError as error:
         return Judged(saved=render.render_failure(str(error)))
     return Judged(
         saved=render.render_unsaid(),
         judge=render.render_judge(session.trace.question, row),
-        candidates=draw_candidates(session.trace, said, knobs),
+        candidates=draw_candidates(session, said, knobs),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rtv_core.records import EVIDENCE_SIZES, Hit, Judgement, Question, Trace
@@ -11,10 +11,23 @@ from rtv_core.settings import VerifierSettings
 from rtv_core.text import COVERAGE_RULES, answer_key, covers, normalise_answer
 from rtv_core.thresholds import judge
 
-__all__ = ["Row", "candidate_key", "candidate_rows", "covering", "extra_rows", "gold_answers", "latest"]
+__all__ = [
+    "Places",
+    "Row",
+    "candidate_key",
+    "candidate_rows",
+    "covering",
+    "extra_rows",
+    "gold_answers",
+    "latest",
+    "score_places",
+]
 
 EVERYTHING = -1.0
 """A threshold that every score passes: under it, only a repeat of a better candidate is not accepted."""
+
+
+Places = tuple[Mapping[int, tuple[int, bool]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +76,20 @@ def latest(judgements: Sequence[Judgement]) -> dict[str, Judgement]:
     return {candidate_key(j.answer): j for j in reversed(judgements)}
 
 
-def candidate_rows(trace: Trace, judgements: Sequence[Judgement] = (), k: int = 10) -> tuple[Row, ...]:
+def score_places(trace: Trace) -> Places:
+    """For each evidence size, the place of each verified candidate and whether it repeats no better one.
+
+    It compares every two candidates: keep it with the trace where rows are made again and again.
+    """
+    return tuple(_places(trace, size) for size in EVIDENCE_SIZES)
+
+
+def candidate_rows(
+    trace: Trace, judgements: Sequence[Judgement] = (), k: int = 10, places: Places | None = None
+) -> tuple[Row, ...]:
     """The candidates, verified ones first in the order of their score from `k` passages, then the others."""
     gold, said = [_names(g) for g in gold_answers(trace.question)], latest(judgements)
-    ranks = [_places(trace, size) for size in EVIDENCE_SIZES]
+    ranks = score_places(trace) if places is None else places
     rows = []
     for i, candidate in enumerate(trace.candidates):
         key = candidate_key(candidate.answer)
@@ -85,8 +108,8 @@ def candidate_rows(trace: Trace, judgements: Sequence[Judgement] = (), k: int = 
             row = replace(
                 row,
                 p_right=trace.verdicts[i].p_right,
-                places=tuple(places[i][0] for places in ranks),
-                keeps=tuple(places[i][1] for places in ranks),
+                places=tuple(by_k[i][0] for by_k in ranks),
+                keeps=tuple(by_k[i][1] for by_k in ranks),
             )
         rows.append(row)
     at = EVIDENCE_SIZES.index(k)

@@ -11,7 +11,7 @@ from rtv_core.errors import InputError
 from rtv_core.records import Judgement, Trace
 from rtv_core.settings import VerifierSettings
 from rtv_core.ui import checks
-from rtv_core.ui.marks import Row, candidate_key, candidate_rows, extra_rows
+from rtv_core.ui.marks import Places, Row, candidate_key, candidate_rows, extra_rows
 from rtv_core.ui.markup import Markup
 from rtv_core.ui.render import render_candidates
 from rtv_core.ui.workbench import Workbench
@@ -26,6 +26,11 @@ class Session:
     trace: Trace
     trace_id: str = ""
     link: str = ""
+    places: Places | None = None
+
+    def rows(self, said: Sequence[Judgement], k: int = 10) -> tuple[Row, ...]:
+        """The candidates with what was said of them, best first."""
+        return candidate_rows(self.trace, said, k, self.places)
 
 
 class Run:
@@ -72,14 +77,14 @@ def verdicts_of(workbench: Workbench, trace: Trace, annotator: object) -> list[J
     return workbench.store.for_question(trace.question.text, name)
 
 
-def find_row(trace: Trace, said: Sequence[Judgement], event: Mapping[str, Any]) -> Row:
+def find_row(session: Session, said: Sequence[Judgement], event: Mapping[str, Any]) -> Row:
     """The row that an event names by `key` or, for an answer that a person typed, by `typed`.
 
     Raises InputError for a key that is in no row, and for an answer without a letter or digit.
     """
     typed = checks.read_text(event.get("typed"), "answer", checks.LONGEST_ANSWER)
     wanted = candidate_key(typed) if typed else event.get("key")
-    rows = (*candidate_rows(trace, said), *extra_rows(trace, said))
+    rows = (*session.rows(said), *extra_rows(session.trace, said))
     found = next((row for row in rows if row.key == wanted), None)
     if found is None and typed:
         spelt = (row for row in rows if wanted in map(candidate_key, row.spellings))
@@ -93,10 +98,10 @@ def find_row(trace: Trace, said: Sequence[Judgement], event: Mapping[str, Any]) 
     return Row(key=wanted, answer=typed)
 
 
-def draw_candidates(trace: Trace, said: Sequence[Judgement], knobs: VerifierSettings) -> Markup:
+def draw_candidates(session: Session, said: Sequence[Judgement], knobs: VerifierSettings) -> Markup:
     """The list of candidates with the verdicts in it."""
-    rows = candidate_rows(trace, said, knobs.k)
-    return render_candidates(trace, rows, extra_rows(trace, said), knobs)
+    rows, extra = session.rows(said, knobs.k), extra_rows(session.trace, said)
+    return render_candidates(session.trace, rows, extra, knobs)
 
 
 def clock(at: str = "") -> str:
