@@ -239,7 +239,7 @@ def verifier(data: Path, index: Path, out: Path, start: Path, seed: int | None) 
 @click.option("--index", type=click.Path(path_type=Path), required=True, help="The corpus to retrieve from.")
 @click.option("--questions", type=click.Path(path_type=Path), required=True, help="Dev questions with gold.")
 def calibrate(models: Path, index: Path, questions: Path) -> None:
-    """Fit temperature and bias of the scores, and choose tau, on dev questions."""
+    """Fit the scores to what is right, and choose tau, on dev questions."""
     _offline()
     from rtv_core.datasets import load_questions
     from rtv_core.factory import load_models
@@ -252,8 +252,7 @@ def calibrate(models: Path, index: Path, questions: Path) -> None:
         result = fit(loaded.uncalibrated().pipeline(Settings()), gold, progress)
     write_card(result.applied(loaded.card), models)
     click.echo(
-        f"temperature {result.temperature:.2f}, bias {result.bias:.2f}, tau {result.tau:.1f}: "
-        f"F1 {100 * result.f1:.1f} on the {result.questions} questions it was chosen on."
+        f"tau {result.tau:.2f}: F1 {100 * result.f1:.1f} on the {result.questions} questions it was chosen on."
     )
 
 

@@ -55,22 +55,20 @@ class Models:
             retriever=retriever,
             recaller=ExtractiveRecaller(self.reader),
             gatherer=CoverFirstGatherer(retriever.similarity, settings.evidence),
-            verifier=EmbeddedVerifier(
-                self.reader, self.card.temperature, self.card.bias, self.card.totals or ()
-            ),
+            verifier=EmbeddedVerifier(self.reader, self.card.calibration),
             settings=settings,
             provenance=self._provenance(settings),
         )
 
     def uncalibrated(self) -> Models:
         """The same models with the verifier's scores as it was trained."""
-        return replace(self, card=replace(self.card, temperature=1.0, bias=0.0, totals=None))
+        return replace(self, card=replace(self.card, calibration=None))
 
     def _provenance(self, settings: Settings) -> MappingProxyType[str, str]:
         manifest = self.retriever.index.manifest
         return MappingProxyType(
             {
-                "calibration": to_json([self.card.temperature, self.card.bias, self.card.totals]),
+                "calibration": to_json(self.card.calibration),
                 "corpus": manifest.corpus,
                 "corpus_sha256": manifest.corpus_sha256,
                 "encoder": manifest.encoder,

@@ -146,7 +146,7 @@ class VerifierHead(nn.Module):
         mentions = torch.cat([x.states[x.mention_start], x.states[x.mention_end]], dim=-1)
         mentions = self.mention(mentions).float()  # (mentions, d)
         best = mentions.new_full((pairs, mentions.shape[1]), -torch.inf)
-        best = best.index_reduce(0, x.mention_pair, mentions, "amax")
+        best = best.scatter_reduce(0, x.mention_pair[:, None].expand_as(mentions), mentions, "amax")
         best = torch.where(torch.isinf(best), self.no_mention.float(), best)  # (pairs, d)
         read, read_totals = _read_facts(x, span, relevance, pairs, candidates)
         slots = best + self.passage(x.states[x.cls]) + self.fact(torch.cat([x.facts, read], dim=-1))
@@ -170,13 +170,13 @@ def _read_facts(
     x: VerifierInput, span: Tensor, relevance: Tensor, pairs: int, candidates: int
 ) -> tuple[Tensor, Tensor]:
     """The recaller's view of the same evidence: (pairs, READ_PAIR_FACTS), (candidates, READ_TOTAL_FACTS)."""
-    best = span.new_full((pairs,), -10.0).index_reduce(0, x.mention_pair, span.clamp(-10, 10), "amax")
+    best = span.new_full((pairs,), -10.0).scatter_reduce(0, x.mention_pair, span.clamp(-10, 10), "amax")
     p_span, p_relevant = best.sigmoid(), relevance.sigmoid()
     both = p_span * p_relevant
     per_pair = torch.stack([best / 10, p_span, relevance.clamp(-10, 10) / 10, p_relevant], dim=-1)
 
     def most(value: Tensor) -> Tensor:
-        return value.new_zeros(candidates).index_reduce(0, x.candidate, value, "amax")
+        return value.new_zeros(candidates).scatter_reduce(0, x.candidate, value, "amax")
 
     def together(value: Tensor) -> Tensor:
         return torch.log1p(value.new_zeros(candidates).index_add(0, x.candidate, value))

@@ -29,10 +29,10 @@ class States:
 
 
 class Reader:
-    """The trained network behind a cache of what it has read, bounded in bytes, least recent out first.
+    """The trained network behind a cache of the states it has read, bounded in bytes, least recent out first.
 
-    A pair's states depend on nothing but question, title and text: pairs are sorted by length into small
-    batches, and padding is masked.
+    A pair's states depend on question, title and text. Pairs are sorted by length into small batches and
+    padding is masked, but in bfloat16 the company a pair is read in may still round its states otherwise.
     """
 
     def __init__(self, network: ReaderNetwork, form: InputForm, cache_bytes: int = 128 * 2**20) -> None:
@@ -79,5 +79,8 @@ class Reader:
 
 
 def _key(question: str, passage: Passage) -> bytes:
-    content = "\0".join((question, passage.title, passage.text))
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()
+    digest = hashlib.sha256()
+    for part in (question, passage.title, passage.text):
+        content = part.encode("utf-8", "surrogatepass")
+        digest.update(len(content).to_bytes(8, "big") + content)
+    return digest.digest()

@@ -40,8 +40,8 @@ class ReaderCard:
     """What the weights depend on.
 
     `base_sha256` is the fingerprint of the base model, whose embeddings are used as they are. `stage` is
-    "recaller" or "verifier": how far training went. `temperature`, `bias` and `totals` calibrate the verdict
-    (see `EmbeddedVerifier`), `tau` was chosen on dev. `training` says how, on which data, with which seed.
+    "recaller" or "verifier": how far training went. `calibration` calibrates the verdict (see
+    `EmbeddedVerifier`), `tau` was chosen on dev. `training` says how, on which data, with which seed.
     """
 
     base: str
@@ -50,9 +50,7 @@ class ReaderCard:
     question_tokens: int = 40
     passage_tokens: int = 200
     shape: dict[str, int] | None = None
-    temperature: float = 1.0
-    bias: float = 0.0
-    totals: list[float] | None = None
+    calibration: list[list[float]] | None = None
     tau: float = 0.5
     training: dict[str, Any] | None = None
 
@@ -90,8 +88,10 @@ def save_network(
 
 
 def write_card(card: ReaderCard, folder: Path) -> None:
-    """Write the card alone, beside weights that stay as they are."""
-    (folder / CARD).write_text(json.dumps(asdict(card), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    """Write the card alone, whole or not at all, beside weights that stay as they are."""
+    aside = folder / (CARD + ".partial")
+    aside.write_text(json.dumps(asdict(card), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    aside.replace(folder / CARD)
 
 
 def read_card(folder: Path) -> ReaderCard:

@@ -6,11 +6,12 @@ Run: python -m rtv_core train calibrate --models DIR --index DIR --questions DEV
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from statistics import mean
 
 import numpy as np
 
+from rtv_core.errors import InputError
 from rtv_core.metrics import f1_optimal
 from rtv_core.pipeline import Pipeline
 from rtv_core.reading.weights import ReaderCard
@@ -19,33 +20,23 @@ from rtv_core.settings import VerifierSettings
 from rtv_core.text import same_answer
 from rtv_core.thresholds import FINE_TAUS, answers, judge
 
-__all__ = ["Calibration", "calibrate", "fit_logistic"]
-
-K = EVIDENCE_SIZES[-1]
+__all__ = ["Calibration", "calibrate", "calibrated_scores", "fit_logistic", "fit_rows"]
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The verifier's `temperature`, `bias` and `totals`, the tau of best mean F1 on dev, and that F1."""
+    """One row per evidence size (see `EmbeddedVerifier`), the tau of best mean F1 on dev, and that F1."""
 
-    temperature: float
-    bias: float
-    totals: tuple[float, ...]
+    rows: tuple[tuple[float, ...], ...]
     tau: float
     f1: float
     questions: int
 
     def applied(self, card: ReaderCard) -> ReaderCard:
         """The card with these values in it."""
-        training = (card.training or {}) | {"calibration": asdict(self)}
-        return replace(
-            card,
-            temperature=self.temperature,
-            bias=self.bias,
-            totals=list(self.totals),
-            tau=self.tau,
-            training=training,
-        )
+        facts = {"tau": self.tau, "f1": self.f1, "questions": self.questions}
+        training = (card.training or {}) | {"calibration": facts}
+        return replace(card, calibration=[list(row) for row in self.rows], tau=self.tau, training=training)
 
 
 def calibrate(
@@ -54,6 +45,7 @@ def calibrate(
     """Ask the questions, fit a logistic function to what the verifier made of them, and choose tau.
 
     The pipeline's verifier must be an `EmbeddedVerifier`; whether it is calibrated already changes nothing.
+    tau is chosen for the largest evidence size. Raises InputError where nothing can be fitted.
     """
     traces, facts = [], []
     for question in questions:
@@ -63,24 +55,42 @@ def calibrate(
         if progress:
             progress(len(traces), len(questions))
     right = np.array([is_right for trace in traces for is_right in _right(trace)], dtype=float)
-    weights, offset = fit_logistic(np.concatenate(facts), right)
+    rows = fit_rows(np.concatenate(facts, axis=1), right)
     fitted = [
-        trace.grown(
-            verdicts=tuple(Verdict((p,) * len(EVIDENCE_SIZES)) for p in _scores(own, weights, offset))
-        )
+        trace.grown(verdicts=tuple(Verdict(tuple(p)) for p in calibrated_scores(own, rows)))
         for trace, own in zip(traces, facts, strict=True)
     ]
     scores = {tau: _mean_f1(fitted, tau) for tau in FINE_TAUS}
     tau = max(FINE_TAUS, key=lambda value: (scores[value], -value))
-    slope = float(weights[0])
-    return Calibration(
-        temperature=1 / slope,
-        bias=float(offset) / slope,
-        totals=tuple(float(weight) / slope for weight in weights[1:]),
-        tau=tau,
-        f1=scores[tau],
-        questions=len(questions),
-    )
+    return Calibration(rows, tau, scores[tau], len(questions))
+
+
+def fit_rows(facts: np.ndarray, right: np.ndarray) -> tuple[tuple[float, ...], ...]:
+    """One calibration row per evidence size, from facts (sizes, candidates, columns) and right (candidates,).
+
+    Raises InputError where all candidates are right or all wrong, and where a higher difference of the logits
+    would mean a lower score: the verifier then has learned nothing that calibration could use.
+    """
+    if not 0 < right.sum() < len(right):
+        raise InputError(
+            f"Of {len(right):,} candidates {int(right.sum()):,} are right: a calibration needs right and wrong "
+            "ones. Name dev questions whose answers the corpus holds."
+        )
+    rows = []
+    for size, own in zip(EVIDENCE_SIZES, facts, strict=True):
+        weights, offset = fit_logistic(own, right)
+        if weights[0] <= 0:
+            raise InputError(
+                f"With {size} evidence passages the verifier scores wrong candidates higher. Train it longer."
+            )
+        rows.append((float(offset), *map(float, weights)))
+    return tuple(rows)
+
+
+def calibrated_scores(facts: np.ndarray, rows: Sequence[Sequence[float]]) -> list[list[float]]:
+    """The scores under a calibration: facts (sizes, candidates, columns) to (candidates, sizes)."""
+    logits = [own @ np.array(row[1:]) + row[0] for own, row in zip(facts, rows, strict=True)]
+    return (1 / (1 + np.exp(-np.stack(logits, axis=1)))).tolist()
 
 
 def fit_logistic(facts: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float]:
@@ -96,12 +106,8 @@ def fit_logistic(facts: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, floa
     return weights, float(model.intercept_[0] - weights @ centre)
 
 
-def _scores(facts: np.ndarray, weights: np.ndarray, offset: float) -> list[float]:
-    return (1 / (1 + np.exp(-(facts @ weights + offset)))).tolist()
-
-
 def _mean_f1(traces: Sequence[Trace], tau: float) -> float:
-    settings = VerifierSettings(tau=tau, k=K)
+    settings = VerifierSettings(tau=tau, k=EVIDENCE_SIZES[-1])
     return mean(f1_optimal(answers(judge(trace, settings)), trace.question.answers).f1 for trace in traces)
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import regex
 
+from rtv_core.errors import MismatchError
 from rtv_core.records import Passage
-from rtv_core.text import covers, covers_any, find_answer
+from rtv_core.text import covers_any, find_answer
 from rtv_core.training.sources import SourceQuestion
 
 __all__ = ["Example", "answer_spans", "build_examples", "load_examples", "sample_sources", "save_examples"]
@@ -23,6 +24,10 @@ __all__ = ["Example", "answer_spans", "build_examples", "load_examples", "sample
 RETRIEVED = 100
 DISTANT_RANKS = 20
 WORDS_OF_KEY = 8
+SHINGLE, SHARED = 8, 0.2
+"""A passage repeats a text if that text holds this share of the passage's runs of `SHINGLE` words."""
+SHORT = 3
+"""Answers up to this length occur anywhere: they count only in their own context, and only as written."""
 
 log = logging.getLogger(__name__)
 
@@ -44,25 +49,40 @@ class Example:
     gold: tuple[int, ...]
     rows: tuple[int, ...]
     dense: tuple[float, ...]
+    about: tuple[str, ...] = ()
 
     def status(self, row: int, rank: int | None, passage: Passage) -> str:
         """Whether a passage answers ("positive"), doesn't ("negative") or may ("unknown").
 
         A gold row that covers an answer does. Of an open question any passage among the first ranks that
-        covers one does, too; elsewhere an answer's string may stand by chance, so that nothing is said.
+        covers one does, too; elsewhere an answer's string may stand by chance, so that nothing is said. Nor
+        is anything said of another passage on an entity of which only some answers are known.
         """
-        if not covers_any(passage.text, [s for spellings in self.answers for s in spellings]):
-            return "negative"
-        if row in self.gold or (self.open and rank is not None and rank <= DISTANT_RANKS):
-            return "positive"
+        if row in self.gold:
+            return "positive" if answer_spans(passage, self.answers) else "negative"
+        spellings = [s for some in self.answers for s in some]
+        if not covers_any(passage.text, spellings):
+            title_and_text = f"{passage.title}\n{passage.text}"
+            return "unknown" if covers_any(title_and_text, self.about) else "negative"
+        if self.open and rank is not None and rank <= DISTANT_RANKS:
+            long = [s for s in spellings if len(s) > SHORT]
+            return "positive" if covers_any(passage.text, long) else "unknown"
         return "unknown"
 
 
 def answer_spans(passage: Passage, answers: Iterable[Sequence[str]]) -> list[tuple[int, int]]:
-    """Every occurrence of every answer, longest spelling first, without those inside another of them."""
+    """Every occurrence of every answer, longest spelling first, without those inside another of them.
+
+    A short spelling has to occur as it is written: "US" is not "us".
+    """
     found: list[tuple[int, int]] = []
     for spellings in answers:
-        own = {span for spelling in spellings for span in find_answer(passage.text, spelling)}
+        own = {
+            (start, end)
+            for spelling in spellings
+            for start, end in find_answer(passage.text, spelling)
+            if len(spelling) > SHORT or passage.text[start:end] == spelling
+        }
         found += [s for s in own if not any(o != s and o[0] <= s[0] and s[1] <= o[1] for o in own)]
     return sorted(set(found))
 
@@ -89,13 +109,13 @@ def build_examples(
     search: Callable[[Sequence[str], int], tuple[np.ndarray, np.ndarray]],
     forbidden: Sequence[str],
 ) -> Iterator[Example]:
-    """One example per question that some retrieved or gold passage answers.
+    """One example per question that some retrieved or gold passage answers, or only its context seems to.
 
     `search(questions, k)` returns dense scores and rows, each (questions, k). `forbidden` are contexts of
-    dev and test questions: passages cut from them are never read in training.
+    dev and test questions: passages that repeat them are never read in training.
     """
     locate = _Locator(passages)
-    closed = {row for context in forbidden for row in locate.rows(context)}
+    closed = {row for context in forbidden for row in locate.rows(context)} | _repeating(passages, forbidden)
     for start in range(0, len(questions), 256):
         batch = questions[start : start + 256]
         scores, rows = search([q.text for q in batch], RETRIEVED)
@@ -110,20 +130,35 @@ def build_examples(
                 tuple(gold),
                 tuple(r for r, _ in kept),
                 tuple(round(s, 4) for _, s in kept),
+                question.about,
             )
             if _answerable(example, passages):
                 yield example
 
 
 def _answerable(example: Example, passages: Sequence[Passage]) -> bool:
+    if not example.answers:
+        return bool(example.gold)
     if example.gold:
-        spellings = [s for some in example.answers for s in some]
-        return any(covers_any(passages[row].text, spellings) for row in example.gold)
-    # Distant supervision: a short string occurs anywhere, so it counts for nothing.
-    spellings = [s for some in example.answers for s in some if len(s) > 3]
-    return any(
-        covers(passages[row].text, spelling) for row in example.rows[:DISTANT_RANKS] for spelling in spellings
-    )
+        return any(answer_spans(passages[row], example.answers) for row in example.gold)
+    ranked = enumerate(example.rows[:DISTANT_RANKS], 1)
+    return any(example.status(row, rank, passages[row]) == "positive" for rank, row in ranked)
+
+
+def _repeating(passages: Sequence[Passage], texts: Iterable[str]) -> set[int]:
+    """The rows of passages that repeat one of the texts, whatever its case, spacing and marks."""
+    known = {shingle for text in texts for shingle in _shingles(text)}
+    rows = set()
+    for row, passage in enumerate(passages):
+        own = _shingles(passage.text)
+        if own and sum(shingle in known for shingle in own) >= SHARED * len(own):
+            rows.add(row)
+    return rows
+
+
+def _shingles(text: str) -> set[tuple[str, ...]]:
+    words = _WORD.findall(text.casefold())
+    return {tuple(words[i : i + SHINGLE]) for i in range(len(words) - SHINGLE + 1)}
 
 
 class _Locator:
@@ -146,10 +181,11 @@ class _Locator:
         return list(dict.fromkeys(found))
 
 
-def save_examples(examples: Iterable[Example], path: Path) -> int:
-    """Write examples as JSONL.gz, whole or not at all; returns how many."""
+def save_examples(examples: Iterable[Example], path: Path, made_from: str) -> int:
+    """Write examples as JSONL.gz, whole or not at all; returns how many. `made_from` names their sources."""
     count, aside = 0, path.with_suffix(".partial")
     with gzip.open(aside, "wt", encoding="utf-8") as file:
+        file.write(json.dumps({"made_from": made_from}) + "\n")
         for example in examples:
             file.write(json.dumps(asdict(example), ensure_ascii=False, sort_keys=True) + "\n")
             count += 1
@@ -157,12 +193,17 @@ def save_examples(examples: Iterable[Example], path: Path) -> int:
     return count
 
 
-def load_examples(path: Path) -> list[Example]:
-    """The inverse of `save_examples`."""
+def load_examples(path: Path, made_from: str) -> list[Example]:
+    """The inverse of `save_examples`. Raises MismatchError for examples made from something else."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
+        found, *rows = (json.loads(line) for line in file)
+    if found.get("made_from") != made_from:
+        raise MismatchError(
+            f"The examples in {path} were made over another index or from other sets. Delete the file, or name "
+            "another folder by --out."
+        )
     for row in rows:
         row["answers"] = tuple(tuple(spellings) for spellings in row["answers"])
-        for name in ("gold", "rows", "dense"):
+        for name in ("gold", "rows", "dense", "about"):
             row[name] = tuple(row[name])
     return [Example(**row) for row in rows]

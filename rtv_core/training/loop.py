@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import time
@@ -46,9 +47,9 @@ def run_steps(
 ) -> None:
     """One optimiser step per batch; `losses(batch)` gives named losses, which are added up.
 
-    A run started again in `folder` goes on after its last checkpoint; `plan` names what is trained on what,
-    and a checkpoint of another plan raises InputError. Embeddings are not trained: they come from the base
-    model at run time.
+    A run started again in `folder` goes on after its last checkpoint. One of another `plan`, of other batches
+    or from another network raises InputError. Embeddings are not trained: they come from the base model at
+    run time.
     """
     for parameter in network.encoder.embeddings.parameters():
         parameter.requires_grad_(False)
@@ -58,7 +59,7 @@ def run_steps(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / warm, max(0.02, (steps - step) / max(1, steps - warm)))
     )
-    plan = f"{plan} in {steps} steps"
+    plan = f"{plan} in {steps} steps on {_digest(network, batches)}"
     done = _resume(folder, plan, network, optimizer, schedule)
     folder.mkdir(parents=True, exist_ok=True)
     network.train()
@@ -107,6 +108,17 @@ def _groups(network: nn.Module, settings: LoopSettings) -> list[dict[str, object
     ]
 
 
+def _digest(network: nn.Module, batches: Sequence[object]) -> str:
+    """A hash of the network to start from and of every batch."""
+    digest = hashlib.sha256()
+    for name, tensor in network.state_dict().items():
+        digest.update(name.encode())
+        digest.update(tensor.detach().float().numpy().tobytes())
+    for batch in batches:
+        digest.update(repr(batch).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]
+
+
 def _checkpoint(folder: Path, plan: str, step: int, network: nn.Module, optimizer, schedule) -> None:
     aside = folder / "checkpoint.partial"
     torch.save(
@@ -128,7 +140,7 @@ def _resume(folder: Path, plan: str, network: nn.Module, optimizer, schedule) ->
     if not path.exists():
         return 0
     kept = torch.load(path, weights_only=True)
-    if kept["plan"] != plan:
+    if kept.get("plan") != plan:
         raise InputError(f"{folder} holds a checkpoint of another training. Name another folder by --out.")
     network.load_state_dict(kept["network"])
     optimizer.load_state_dict(kept["optimizer"])

@@ -27,17 +27,20 @@ BATCHES_A_CHUNK = 40
 
 @dataclass(frozen=True, slots=True)
 class RecallerPlan:
-    """`alpha_neg`: irrelevant passages per answering one. `repeats`: how often a set is seen (else once)."""
+    """`alpha_neg`: irrelevant passages per answering one. `repeats`: how often a set is seen (else once).
+
+    A question that only seems to be answered comes with a passage that seems to answer it, each time.
+    """
 
     alpha_neg: float = 0.4
     batch: int = 32
-    repeats: tuple[tuple[str, int], ...] = (("multispanqa", 5), ("nq", 2))
+    repeats: tuple[tuple[str, int], ...] = (("multispanqa", 6), ("nq", 3))
     seed: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One (question, passage) pair to read, and what the retriever's rank of it was (None: not retrieved)."""
+    """One (question, passage) pair to read, and the characters [start, end) of its answers, if any."""
 
     question: str
     passage: Passage
@@ -54,6 +57,9 @@ def plan_recaller(
         for _ in range(repeats.get(example.set, 1)):
             if positive := draw_positive(example, passages, rng):
                 items.append(positive)
+            elif not example.answers:
+                items.append(Item(example.text, passages[rng.choice(example.gold)], ()))
+                continue
             if rng.random() < plan.alpha_neg and (negative := draw_negative(example, passages, rng)):
                 items.append(negative)
     rng.shuffle(items)
@@ -84,7 +90,7 @@ def draw_negative(example: Example, passages: Sequence[Passage], rng: random.Ran
     for _ in range(8):
         place = int(len(example.rows) * rng.random() ** 2.5)
         row = example.rows[place]
-        if row not in example.gold and example.status(row, place + 1, passages[row]) == "negative":
+        if example.status(row, place + 1, passages[row]) == "negative":
             return Item(example.text, passages[row], ())
     return None
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -18,13 +16,15 @@ from rtv_core.retrieval.dense import SentenceEncoder
 from rtv_core.retrieval.index import Index, open_index
 from rtv_core.training.examples import Example, build_examples, load_examples, sample_sources, save_examples
 from rtv_core.training.recaller import RecallerPlan, train_recaller
-from rtv_core.training.sources import read_sources
+from rtv_core.training.sources import held_out_contexts, read_sources
 from rtv_core.training.verifier import VerifierPlan, train_verifier
+from rtv_core.wire import to_json
 
 __all__ = ["prepare_examples", "run_recaller", "run_verifier"]
 
 SHARES = {
     "squad": 6000,
+    "squad-2.0": 2500,
     "nq": 9999,
     "quoref": 1200,
     "multispanqa": 999,
@@ -81,15 +81,18 @@ def run_verifier(
 
 def prepare_examples(data: Path, index: Index, encoder: SentenceEncoder, path: Path) -> list[Example]:
     """The training examples over an index, made once and kept at `path`."""
+    manifest = index.manifest
+    made_from = to_json([manifest.corpus_sha256, manifest.encoder_fingerprint, SHARES, _sizes(data)])
     if not path.exists():
         questions = sample_sources(read_sources(data), SHARES, seed=1)
         log.info("Retrieving passages for %s training questions.", f"{len(questions):,}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        count = save_examples(
-            build_examples(questions, _passages(index), _search(index, encoder), _test_contexts(data)), path
+        examples = build_examples(
+            questions, _passages(index), _search(index, encoder), held_out_contexts(data)
         )
+        count = save_examples(examples, path, made_from)
         log.info("Kept the %s that some passage answers.", f"{count:,}")
-    return load_examples(path)
+    return load_examples(path, made_from)
 
 
 def _open(data: Path, index: Path, out: Path) -> tuple[Index, list[Example]]:
@@ -101,6 +104,12 @@ def _open(data: Path, index: Path, out: Path) -> tuple[Index, list[Example]]:
     opened = open_index(index, encoder.fingerprint)
     examples = prepare_examples(data, opened, encoder, out / EXAMPLES)
     return opened, examples
+
+
+def _sizes(data: Path) -> list[tuple[str, int]]:
+    """The sets at hand, by name and size."""
+    files = sorted(path for path in data.rglob("*.gz"))
+    return [(path.relative_to(data).as_posix(), path.stat().st_size) for path in files]
 
 
 def _passages(index: Index) -> list[Passage]:
@@ -116,13 +125,3 @@ def _search(
     flat = faiss.IndexFlatIP(index.vectors.shape[1])
     flat.add(np.asarray(index.vectors, np.float32))
     return lambda questions, k: flat.search(encoder.encode(questions), min(k, len(index)))
-
-
-def _test_contexts(data: Path) -> list[str]:
-    contexts = []
-    for split in ("dev", "test"):
-        path = data / f"questions/multispanqa-{split}.jsonl.gz"
-        if path.exists():
-            with gzip.open(path, "rt", encoding="utf-8") as file:
-                contexts += [json.loads(line)["context"] for line in file]
-    return contexts

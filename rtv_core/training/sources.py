@@ -3,6 +3,7 @@
 `--data DIR` holds them under these paths; a set that is absent is left out, with a warning:
 
     reading/squad/train-v1.1.json.gz              SQuAD 1.1 train
+    reading/squad/dev-v2.0.json.gz                SQuAD 2.0 dev: only the questions without an answer
     reading/nq-oracle/nq-open-oracle.jsonl.gz     NQ-open dev with gold passages: only questions of odd SHA-1
     reading/quoref/{official,in_house}-QUOREF-valid.json.gz
     reading/re-docred/{dev,test}_revised.json.gz  facts, turned into questions by templates
@@ -17,16 +18,26 @@ import gzip
 import hashlib
 import json
 import logging
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rtv_core.errors import MissingError
-from rtv_core.text import answer_key
+import regex
 
-__all__ = ["SourceQuestion", "held_out_nq", "read_sources"]
+from rtv_core.errors import MissingError
+
+__all__ = ["SourceQuestion", "held_out_contexts", "held_out_nq", "near_any", "read_sources"]
+
+NEAR = 0.5
+"""Two questions are near copies from this overlap of their content words (Jaccard) on."""
+
+_WORD = regex.compile(r"\w+")
+_SMALL = frozenset(
+    "a an the of in on at to for from by with and or is are was were be been do does did has have had what "
+    "which who whom whose when where why how many much s it its this that there".split()
+)
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +47,8 @@ class SourceQuestion:
     """A question with its answers (each a tuple of spellings) and the text they were read in ("" if unknown).
 
     `open` marks a question that stands on its own: any passage that covers an answer is taken to support it.
+    `about` holds the names of the entity asked for where only some of its answers are known: other passages
+    that name it may answer, too. A question without answers is one that its context seems to answer.
     """
 
     set: str
@@ -43,6 +56,7 @@ class SourceQuestion:
     answers: tuple[tuple[str, ...], ...]
     context: str
     open: bool
+    about: tuple[str, ...] = ()
 
 
 def held_out_nq(question: str) -> bool:
@@ -51,12 +65,13 @@ def held_out_nq(question: str) -> bool:
 
 
 def read_sources(data: Path) -> list[SourceQuestion]:
-    """All training questions under `data`, set by set, without those that ask a test or dev question.
+    """All training questions under `data`, set by set, without near copies of a test or dev question.
 
     Raises MissingError if no set is there at all.
     """
     readers = {
         "squad": _squad,
+        "squad-2.0": _squad_unanswerable,
         "nq": _nq_oracle,
         "quoref": _quoref,
         "re-docred": _re_docred,
@@ -74,21 +89,48 @@ def read_sources(data: Path) -> list[SourceQuestion]:
         raise MissingError(
             f"There are no training sets in {data}. Lay them out as rtv_core.training.sources says."
         )
-    banned = _banned(data)
-    return [q for q in questions if answer_key(q.text) not in banned and q.answers]
+    near = near_any(row["question"] for row in _held_out(data))
+    kept = [question for question in questions if not near(question.text)]
+    log.info("Left out %d near copies of dev and test questions.", len(questions) - len(kept))
+    return kept
 
 
-def _banned(data: Path) -> set[str]:
-    """Keys of the questions that must stay unseen."""
-    banned = set()
+def near_any(questions: Iterable[str]) -> Callable[[str], bool]:
+    """Tells whether a question is a near copy of one of `questions`: see `NEAR`."""
+    known = [words for question in questions if (words := _content(question))]
+    holding: dict[str, list[int]] = defaultdict(list)
+    for i, words in enumerate(known):
+        for word in words:
+            holding[word].append(i)
+
+    def near(question: str) -> bool:
+        words = _content(question)
+        shared = Counter(i for word in words for i in holding.get(word, ()))
+        return any(count >= NEAR * len(words | known[i]) for i, count in shared.items())
+
+    return near
+
+
+def held_out_contexts(data: Path) -> list[str]:
+    """The texts in which dev and test questions were answered."""
+    return [row["context"] if "context" in row else row["ctxs"][0]["text"] for row in _held_out(data)]
+
+
+def _content(question: str) -> frozenset[str]:
+    """Its words but the small ones; all of them where nothing else is left."""
+    words = frozenset(_WORD.findall(question.casefold()))
+    return words - _SMALL or words
+
+
+def _held_out(data: Path) -> Iterator[dict[str, Any]]:
+    """The rows of all questions that must stay unseen."""
     for split in ("dev", "test"):
         path = data / f"questions/multispanqa-{split}.jsonl.gz"
         if path.exists():
-            banned |= {answer_key(row["question"]) for row in _lines(path)}
+            yield from _lines(path)
     oracle = data / "reading/nq-oracle/nq-open-oracle.jsonl.gz"
     if oracle.exists():
-        banned |= {answer_key(row["question"]) for row in _lines(oracle) if held_out_nq(row["question"])}
-    return banned
+        yield from (row for row in _lines(oracle) if held_out_nq(row["question"]))
 
 
 def _squad(data: Path) -> Iterator[SourceQuestion]:
@@ -97,6 +139,14 @@ def _squad(data: Path) -> Iterator[SourceQuestion]:
             for qa in paragraph["qas"]:
                 if answers := tuple(dict.fromkeys(a["text"].strip() for a in qa["answers"])):
                     yield SourceQuestion("squad", qa["question"], (answers,), paragraph["context"], False)
+
+
+def _squad_unanswerable(data: Path) -> Iterator[SourceQuestion]:
+    for article in _load(data / "reading/squad/dev-v2.0.json.gz")["data"]:
+        for paragraph in article["paragraphs"]:
+            for qa in paragraph["qas"]:
+                if qa["is_impossible"]:
+                    yield SourceQuestion("squad-2.0", qa["question"], (), paragraph["context"], False)
 
 
 def _nq_oracle(data: Path) -> Iterator[SourceQuestion]:
@@ -113,7 +163,8 @@ def _quoref(data: Path) -> Iterator[SourceQuestion]:
             for paragraph in article["paragraphs"]:
                 for qa in paragraph["qas"]:
                     answers = tuple(dict.fromkeys((a["text"].strip(),) for a in qa["answers"]))
-                    yield SourceQuestion("quoref", qa["question"], answers, paragraph["context"], False)
+                    if answers:
+                        yield SourceQuestion("quoref", qa["question"], answers, paragraph["context"], False)
 
 
 def _multispanqa(data: Path) -> Iterator[SourceQuestion]:
@@ -136,7 +187,8 @@ def _ambignq(data: Path) -> Iterator[SourceQuestion]:
 def _webquestions(data: Path) -> Iterator[SourceQuestion]:
     for row in _load(data / "questions/webquestions/trainmodel.json.gz"):
         answers = tuple((answer,) for answer in row["answers"] if not answer.startswith("http"))
-        yield SourceQuestion("webquestions", row["qText"], answers, "", True)
+        if answers:
+            yield SourceQuestion("webquestions", row["qText"], answers, "", True)
 
 
 def _re_docred(data: Path) -> Iterator[SourceQuestion]:
@@ -149,15 +201,16 @@ def _facts(document: dict[str, Any]) -> Iterator[SourceQuestion]:
     """One question per relation of an entity with all its values, and the other way round."""
     entities = [tuple(dict.fromkeys(m["name"] for m in mentions)) for mentions in document["vertexSet"]]
     text = " ".join(" ".join(sentence) for sentence in document["sents"])
-    groups: dict[str, set[int]] = defaultdict(set)
+    groups: dict[tuple[str, int], set[int]] = defaultdict(set)
     for fact in document["labels"]:
         forward, backward = TEMPLATES.get(fact["r"], ("", ""))
         if forward:
-            groups[forward.format(entities[fact["h"]][0])].add(fact["t"])
+            groups[forward.format(entities[fact["h"]][0]), fact["h"]].add(fact["t"])
         if backward:
-            groups[backward.format(entities[fact["t"]][0])].add(fact["h"])
-    for question, values in groups.items():
-        yield SourceQuestion("re-docred", question, tuple(entities[v] for v in sorted(values)), text, False)
+            groups[backward.format(entities[fact["t"]][0]), fact["t"]].add(fact["h"])
+    for (question, about), values in groups.items():
+        answers = tuple(entities[v] for v in sorted(values))
+        yield SourceQuestion("re-docred", question, answers, text, False, entities[about])
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

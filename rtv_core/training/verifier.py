@@ -37,24 +37,26 @@ __all__ = ["Group", "VerifierPlan", "plan_verifier", "train_verifier", "verify_l
 class VerifierPlan:
     """`passages` read per question, `questions` per step, at most `invalid` wrong candidates per right one.
 
-    `unanswered` is the share of questions whose answering passages are taken away, so that nothing is right.
+    `unanswered` is the share of questions whose answering passages are taken away, so that nothing is right;
+    of a question that only seems to be answered nothing ever is.
     `shares` is how many questions of each set are seen, `repeats` how often.
     """
 
     passages: int = 12
     questions: int = 3
     invalid: int = 10
-    unanswered: float = 0.08
+    unanswered: float = 0.12
     shares: tuple[tuple[str, int], ...] = (
-        ("ambignq", 500),
+        ("ambignq", 900),
         ("multispanqa", 999),
         ("nq", 9999),
         ("quoref", 50),
-        ("re-docred", 150),
-        ("squad", 200),
+        ("re-docred", 200),
+        ("squad", 350),
+        ("squad-2.0", 250),
         ("webquestions", 100),
     )
-    repeats: tuple[tuple[str, int], ...] = (("multispanqa", 3),)
+    repeats: tuple[tuple[str, int], ...] = (("multispanqa", 4), ("nq", 2))
     seed: int = 2
 
 
@@ -102,6 +104,8 @@ def draw_group(
     positive = [row for row, value in status.items() if value == "positive"]
     positive.sort(key=lambda row: (row not in example.gold, places.get(row, len(places))))
     wanted = [] if rng.random() < plan.unanswered else positive[:4]
+    if not example.answers:
+        wanted = list(example.gold[:2])
     banned = set(positive) - set(wanted)
     rest = [row for row in example.rows if row not in banned and row not in wanted]
     top = rest[: plan.passages // 2]
@@ -172,7 +176,11 @@ def verify_losses(
 def _candidates(
     group: Group, pairs: Sequence[Pair], scores: Tensor, relevance: Tensor, rows: range
 ) -> tuple[list[Evidence], list[bool]]:
-    """The recaller's candidates of one question with their evidence, and which are right."""
+    """The recaller's candidates of one question with their evidence, and which are right.
+
+    Left out are those of which nothing is known: an answer where no passage is known to support it, and
+    another one that only passages of unknown status gave.
+    """
     relevant = relevance[rows.start : rows.stop].sigmoid().tolist()
     plain = scores.float().numpy()
     readings = [
@@ -186,7 +194,17 @@ def _candidates(
         rank_evidence(candidate, evidence_query(group.question, candidate), group.hits, similarity, rule)
         for candidate in candidates
     ]
-    return evidence, [_is_right(candidate, group.answers) for candidate in candidates]
+    right = [_is_right(candidate, group.answers) for candidate in candidates]
+    known = {
+        h.passage.id for h, status in zip(group.hits, group.statuses, strict=True) if status != "unknown"
+    }
+    answered = "positive" in group.statuses
+    kept = [
+        i
+        for i, candidate in enumerate(candidates)
+        if (answered if right[i] else any(source.passage_id in known for source in candidate.sources))
+    ]
+    return [evidence[i] for i in kept], [right[i] for i in kept]
 
 
 def _is_right(candidate: Candidate, answers: Sequence[Sequence[str]]) -> bool:

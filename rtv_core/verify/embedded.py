@@ -30,16 +30,17 @@ MENTIONS_A_PASSAGE = 4
 class EmbeddedVerifier:
     """A validity score per candidate: softmax over the logits of "right" and "wrong", calibrated on dev.
 
-    The score is the logistic function of (d + bias + totals . totals_seen) / temperature, d being right minus
-    wrong: a softmax over two logits is a logistic function of their difference. `totals` weighs what the
-    candidate's own evidence amounts to (see `ReaderNetwork.verify`); without it only d counts.
+    A softmax over two logits is the logistic function of their difference d. A calibration holds, for each
+    evidence size, offset, slope and one weight per total: the score is then the logistic function of
+    offset + slope * d + weights . totals, the totals being what the candidate's own evidence amounts to
+    (see `ReaderNetwork.verify`). Without one only d counts.
     """
 
-    def __init__(
-        self, reader: Reader, temperature: float = 1.0, bias: float = 0.0, totals: Sequence[float] = ()
-    ) -> None:
-        self._reader, self._temperature, self._bias = reader, temperature, bias
-        self._totals = torch.tensor(totals, dtype=torch.float32) if totals else None
+    def __init__(self, reader: Reader, calibration: Sequence[Sequence[float]] | None = None) -> None:
+        self._reader = reader
+        self._calibration = torch.tensor(
+            calibration or [[0.0, 1.0] + [0.0] * ALL_TOTALS] * len(EVIDENCE_SIZES), dtype=torch.float32
+        )
 
     @torch.inference_mode()
     def verify(self, question: str, evidence: Sequence[Evidence]) -> list[Verdict]:
@@ -49,10 +50,11 @@ class EmbeddedVerifier:
         if not scored:
             return verdicts
         bodies = [evidence[i] for i in scored]
-        read, columns = self._read(question, bodies, EVIDENCE_SIZES), []
-        for difference, _, totals in read:
-            shift = 0.0 if self._totals is None else totals @ self._totals
-            columns.append(((difference + self._bias + shift) / self._temperature).sigmoid())
+        read = self._read(question, bodies)
+        columns = [
+            (facts @ row[1:] + row[0]).sigmoid()
+            for (facts, _), row in zip(read, self._calibration, strict=True)
+        ]
         p_right, weights = torch.stack(columns, dim=1).tolist(), read[-1][1]
         for row, i in enumerate(scored):
             shares = weights[row, : len(bodies[row].passages)].tolist()
@@ -61,16 +63,13 @@ class EmbeddedVerifier:
 
     @torch.inference_mode()
     def calibration_facts(self, question: str, evidence: Sequence[Evidence]) -> np.ndarray:
-        """What a calibration is fitted on: d and the totals, for the largest k, (candidates, 1 + totals)."""
+        """What a calibration is fitted on: d and the totals, (evidence sizes, candidates, 1 + totals)."""
         if not evidence:
-            return np.zeros((0, 1 + ALL_TOTALS), np.float32)
-        ((difference, _, totals),) = self._read(question, evidence, EVIDENCE_SIZES[-1:])
-        return torch.cat([difference[:, None], totals], dim=1).numpy()
+            return np.zeros((len(EVIDENCE_SIZES), 0, 1 + ALL_TOTALS), np.float32)
+        return torch.stack([facts for facts, _ in self._read(question, evidence)]).numpy()
 
-    def _read(
-        self, question: str, bodies: Sequence[Evidence], sizes: Sequence[int]
-    ) -> list[tuple[Tensor, Tensor, Tensor]]:
-        """Per evidence size: right minus wrong (candidates,), attention shares, totals."""
+    def _read(self, question: str, bodies: Sequence[Evidence]) -> list[tuple[Tensor, Tensor]]:
+        """Per evidence size: right minus wrong and totals, (candidates, 1 + totals), and attention shares."""
         passages = {p.hit.passage.id: p.hit.passage for body in bodies for p in body.passages}
         read = self._reader.read(question, list(passages.values()))
         pairs = {name: states.pair for name, states in zip(passages, read, strict=True)}
@@ -79,10 +78,10 @@ class EmbeddedVerifier:
             at[name], start = start, start + len(states.hidden)
         network, form = self._reader.network, self._reader.form
         slots, found = evidence_slots(bodies, pairs), []
-        for k in sizes:
+        for k in EVIDENCE_SIZES:
             x = verifier_input(network, form, question, bodies, slots, k, hidden, at)
             logits, weights, totals = network.verify(x)
-            found.append((logits[:, 0] - logits[:, 1], weights, totals))
+            found.append((torch.cat([logits[:, :1] - logits[:, 1:], totals], dim=1), weights))
         return found
 
 
