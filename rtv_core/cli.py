@@ -252,7 +252,8 @@ def calibrate(models: Path, index: Path, questions: Path) -> None:
         result = fit(loaded.uncalibrated().pipeline(Settings()), gold, progress)
     write_card(result.applied(loaded.card), models)
     click.echo(
-        f"tau {result.tau:.2f}: F1 {100 * result.f1:.1f} on the {result.questions} questions it was chosen on."
+        f"tau {result.tau:.2f}: F1 {100 * result.f1:.1f} on the {result.questions} questions "
+        "it was chosen on."
     )
 
 

@@ -73,8 +73,8 @@ def fit_rows(facts: np.ndarray, right: np.ndarray) -> tuple[tuple[float, ...], .
     """
     if not 0 < right.sum() < len(right):
         raise InputError(
-            f"Of {len(right):,} candidates {int(right.sum()):,} are right: a calibration needs right and wrong "
-            "ones. Name dev questions whose answers the corpus holds."
+            f"Of {len(right):,} candidates {int(right.sum()):,} are right: a calibration needs right and "
+            "wrong ones. Name dev questions whose answers the corpus holds."
         )
     rows = []
     for size, own in zip(EVIDENCE_SIZES, facts, strict=True):

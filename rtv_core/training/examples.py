@@ -199,8 +199,8 @@ def load_examples(path: Path, made_from: str) -> list[Example]:
         found, *rows = (json.loads(line) for line in file)
     if found.get("made_from") != made_from:
         raise MismatchError(
-            f"The examples in {path} were made over another index or from other sets. Delete the file, or name "
-            "another folder by --out."
+            f"The examples in {path} were made over another index or from other sets. Delete the file, or "
+            "name another folder by --out."
         )
     for row in rows:
         row["answers"] = tuple(tuple(spellings) for spellings in row["answers"])

@@ -35,8 +35,10 @@ NEAR = 0.5
 
 _WORD = regex.compile(r"\w+")
 _SMALL = frozenset(
-    "a an the of in on at to for from by with and or is are was were be been do does did has have had what "
-    "which who whom whose when where why how many much s it its this that there".split()
+    _WORD.findall(
+        "a an the of in on at to for from by with and or is are was were be been do does did has have had "
+        "what which who whom whose when where why how many much s it its this that there"
+    )
 )
 
 log = logging.getLogger(__name__)
