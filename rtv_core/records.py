@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 __all__ = [
     "EVIDENCE_SIZES",
+    "LOST",
     "Candidate",
     "Evidence",
     "EvidencePassage",
@@ -20,6 +21,10 @@ __all__ = [
     "Prediction",
     "Question",
     "Reading",
+    "Run",
+    "RunAnswer",
+    "RunGold",
+    "RunQuestion",
     "Source",
     "Span",
     "Trace",
@@ -28,6 +33,19 @@ __all__ = [
 
 EVIDENCE_SIZES = (1, 5, 10)
 """The evidence sizes k for which every verdict holds a score (paper, figure 4)."""
+
+LOST = (
+    "not retrieved",
+    "not recalled",
+    "not covered",
+    "at or below tau",
+    "predicted",
+    "not predicted",
+)
+"""What can become of a gold answer: the stage that lost it, or "predicted".
+
+"not predicted" is all that can be said where a system's passages or candidates aren't known.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,3 +236,65 @@ class Judgement:
     tau: float | None = None
     k: int | None = None
     at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One system's answers to a question set.
+
+    `id` is the first 16 hex digits of a SHA-256 over `name`. `at` is when it began (UTC, ISO 8601).
+    `questions` counts those that are stored. `scored` is False where the predictions have no scores: `tau` is
+    then None, and so is every `p_right`. `provenance` says which models, corpus, settings and files it came
+    from.
+    """
+
+    id: str
+    name: str
+    system: str
+    at: str
+    questions: int
+    scored: bool
+    tau: float | None
+    k: int
+    provenance: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnswer:
+    """A candidate as a run left it.
+
+    `predicted`: the run gave it as an answer. `gold` is the gold answer (its first spelling) that it equals,
+    "" if none. `repeats`: it is another cut or spelling of a better predicted answer.
+    """
+
+    answer: str
+    spellings: tuple[str, ...]
+    p_right: float | None
+    predicted: bool
+    gold: str
+    repeats: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunGold:
+    """One gold answer, of the annotation that suits the predictions best; `lost` is one of `LOST`."""
+
+    answer: str
+    spellings: tuple[str, ...]
+    lost: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunQuestion:
+    """What a run made of one question. `position` counts from 0; `answers` are best first.
+
+    `trace_id` names the trace in the same store that judgements refer to. `seconds` is wall time.
+    """
+
+    run_id: str
+    position: int
+    question: Question
+    trace_id: str
+    answers: tuple[RunAnswer, ...]
+    gold: tuple[RunGold, ...]
+    seconds: float | None = None

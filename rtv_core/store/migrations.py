@@ -97,7 +97,135 @@ def step_1(db: Database) -> None:
     )
 
 
-STEPS: tuple[Callable[[Database], None], ...] = (step_1,)
+def step_2(db: Database) -> None:
+    """Runs (a system's answers to a question set), the queues drawn from them, and who claimed what.
+
+    A queue's items name answers of its run's questions; claims are events, as judgements are.
+    """
+    db.execute(
+        """
+        CREATE TABLE runs (
+            id TEXT PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE,
+            system TEXT NOT NULL,
+            at TEXT NOT NULL,
+            scored INTEGER NOT NULL,
+            tau REAL,
+            k INTEGER NOT NULL,
+            provenance TEXT NOT NULL,
+            complete INTEGER NOT NULL DEFAULT 0
+        )
+        """
+    )
+    db.execute(
+        """
+        CREATE TABLE run_questions (
+            run_id TEXT NOT NULL REFERENCES runs (id),
+            position INTEGER NOT NULL,
+            question_id TEXT NOT NULL,
+            question TEXT NOT NULL,
+            question_key TEXT NOT NULL,
+            gold_json TEXT NOT NULL,
+            trace_id TEXT NOT NULL REFERENCES traces (id),
+            seconds REAL,
+            PRIMARY KEY (run_id, position),
+            UNIQUE (run_id, question_id)
+        )
+        """
+    )
+    db.execute("CREATE INDEX run_questions_trace ON run_questions (trace_id)")
+    db.execute(
+        """
+        CREATE TABLE run_answers (
+            run_id TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            number INTEGER NOT NULL,
+            answer TEXT NOT NULL,
+            answer_key TEXT NOT NULL,
+            spellings_json TEXT NOT NULL,
+            p_right REAL,
+            predicted INTEGER NOT NULL,
+            gold TEXT NOT NULL,
+            repeats INTEGER NOT NULL,
+            PRIMARY KEY (run_id, position, number),
+            FOREIGN KEY (run_id, position) REFERENCES run_questions (run_id, position)
+        ) WITHOUT ROWID
+        """
+    )
+    db.execute("CREATE INDEX run_answers_predicted ON run_answers (run_id, predicted, position, answer_key)")
+    db.execute(
+        """
+        CREATE TABLE run_gold (
+            run_id TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            number INTEGER NOT NULL,
+            answer TEXT NOT NULL,
+            spellings_json TEXT NOT NULL,
+            lost TEXT NOT NULL,
+            PRIMARY KEY (run_id, position, number),
+            FOREIGN KEY (run_id, position) REFERENCES run_questions (run_id, position)
+        ) WITHOUT ROWID
+        """
+    )
+    db.execute("CREATE INDEX run_gold_lost ON run_gold (run_id, lost, position)")
+    db.execute(
+        """
+        CREATE TABLE queues (
+            id TEXT PRIMARY KEY,
+            run_id TEXT NOT NULL REFERENCES runs (id),
+            name TEXT NOT NULL,
+            strategy TEXT NOT NULL,
+            seed INTEGER NOT NULL,
+            overlap INTEGER NOT NULL CHECK (overlap >= 1),
+            blind INTEGER NOT NULL,
+            axis TEXT NOT NULL,
+            settings TEXT NOT NULL DEFAULT '{}',
+            created_at TEXT NOT NULL
+        )
+        """
+    )
+    db.execute("CREATE INDEX queues_run ON queues (run_id)")
+    db.execute(
+        """
+        CREATE TABLE queue_items (
+            queue_id TEXT NOT NULL REFERENCES queues (id),
+            place INTEGER NOT NULL,
+            position INTEGER NOT NULL,
+            kind TEXT NOT NULL CHECK (kind IN ('prediction', 'gold')),
+            answer TEXT NOT NULL,
+            answer_key TEXT NOT NULL,
+            inclusion REAL NOT NULL CHECK (inclusion > 0 AND inclusion <= 1),
+            stratum TEXT NOT NULL DEFAULT '',
+            PRIMARY KEY (queue_id, place)
+        )
+        """
+    )
+    db.execute("CREATE INDEX queue_items_answer ON queue_items (queue_id, position, answer_key)")
+    db.execute(
+        """
+        CREATE TABLE claims (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            queue_id TEXT NOT NULL,
+            place INTEGER NOT NULL,
+            annotator TEXT NOT NULL,
+            kind TEXT NOT NULL CHECK (kind IN ('claim', 'skip', 'release', 'done')),
+            at TEXT NOT NULL,
+            FOREIGN KEY (queue_id, place) REFERENCES queue_items (queue_id, place)
+        )
+        """
+    )
+    db.execute("CREATE INDEX claims_item ON claims (queue_id, place, annotator)")
+    db.execute("CREATE INDEX claims_annotator ON claims (queue_id, annotator)")
+    for change in ("UPDATE", "DELETE"):
+        db.execute(
+            f"""
+            CREATE TRIGGER claims_no_{change.lower()} BEFORE {change} ON claims
+            BEGIN SELECT RAISE(ABORT, 'history is never rewritten'); END
+            """
+        )
+
+
+STEPS: tuple[Callable[[Database], None], ...] = (step_1, step_2)
 
 
 def version(db: Database) -> int:
