@@ -20,6 +20,8 @@ __all__ = [
     "Passage",
     "Prediction",
     "Question",
+    "QueueItem",
+    "QueuePlan",
     "Reading",
     "Run",
     "RunAnswer",
@@ -298,3 +300,41 @@ class RunQuestion:
     answers: tuple[RunAnswer, ...]
     gold: tuple[RunGold, ...]
     seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlan:
+    """How a queue of items to judge is drawn from a run, and how it is shown.
+
+    `strategy` and `population` are named in `annotation.queue`. `unit` says what is drawn, and what `count`
+    counts: "candidate", or "question" with all its items. `uniform_share` is the part of the chances that is
+    spread evenly over the population, above 0 and at most 1. `overlap` is how many annotators judge each item.
+    """
+
+    strategy: str = "paper"
+    count: int = 50
+    seed: int = 0
+    uniform_share: float = 0.2
+    overlap: int = 1
+    blind: bool = True
+    population: str = "errors"
+    unit: str = "candidate"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueItem:
+    """An answer to judge: of a run's question at `position`, on its trace.
+
+    `kind` is "prediction", "gold" (a gold answer that was recalled but not predicted, in the words it was
+    recalled in) or "candidate" (recalled, neither predicted nor listed). `inclusion` is the probability with
+    which the draw took the item, above 0 and at most 1. `stratum` says in the population's words what it is; like
+    `kind` it gives the gold away. `place` counts from 1 once the item is in a stored queue.
+    """
+
+    position: int
+    trace_id: str
+    kind: str
+    answer: str
+    inclusion: float
+    stratum: str
+    place: int = 0

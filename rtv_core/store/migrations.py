@@ -178,29 +178,28 @@ def step_2(db: Database) -> None:
             seed INTEGER NOT NULL,
             overlap INTEGER NOT NULL CHECK (overlap >= 1),
             blind INTEGER NOT NULL,
-            axis TEXT NOT NULL,
-            settings TEXT NOT NULL DEFAULT '{}',
-            created_at TEXT NOT NULL
+            settings TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            UNIQUE (run_id, name)
         )
         """
     )
-    db.execute("CREATE INDEX queues_run ON queues (run_id)")
     db.execute(
         """
         CREATE TABLE queue_items (
             queue_id TEXT NOT NULL REFERENCES queues (id),
             place INTEGER NOT NULL,
             position INTEGER NOT NULL,
-            kind TEXT NOT NULL CHECK (kind IN ('prediction', 'gold')),
+            kind TEXT NOT NULL CHECK (kind IN ('prediction', 'gold', 'candidate')),
             answer TEXT NOT NULL,
             answer_key TEXT NOT NULL,
             inclusion REAL NOT NULL CHECK (inclusion > 0 AND inclusion <= 1),
-            stratum TEXT NOT NULL DEFAULT '',
-            PRIMARY KEY (queue_id, place)
+            stratum TEXT NOT NULL,
+            PRIMARY KEY (queue_id, place),
+            UNIQUE (queue_id, position, answer_key)
         )
         """
     )
-    db.execute("CREATE INDEX queue_items_answer ON queue_items (queue_id, position, answer_key)")
     db.execute(
         """
         CREATE TABLE claims (
@@ -208,7 +207,7 @@ def step_2(db: Database) -> None:
             queue_id TEXT NOT NULL,
             place INTEGER NOT NULL,
             annotator TEXT NOT NULL,
-            kind TEXT NOT NULL CHECK (kind IN ('claim', 'skip', 'release', 'done')),
+            kind TEXT NOT NULL CHECK (kind IN ('claim', 'skip', 'release')),
             at TEXT NOT NULL,
             FOREIGN KEY (queue_id, place) REFERENCES queue_items (queue_id, place)
         )
