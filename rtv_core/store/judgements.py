@@ -5,7 +5,6 @@ Nothing is ever changed or deleted. A changed verdict is one more "judge" event;
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import threading
@@ -13,7 +12,6 @@ import zlib
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,16 +21,10 @@ from sqlite_utils import Database
 from rtv_core.errors import InputError, MissingError, StoreError
 from rtv_core.records import Judgement, Trace
 from rtv_core.store.database import connect, plain_errors, transaction
-from rtv_core.store.validation import (
-    FLAGS,
-    checked_judgement,
-    checked_name,
-    checked_text,
-    checked_token,
-    composed,
-)
+from rtv_core.store.traces import bindable, insert_trace, now, question_key, read_trace, trace_row
+from rtv_core.store.validation import FLAGS, checked_judgement, checked_name, checked_token, composed
 from rtv_core.text import answer_key
-from rtv_core.wire import from_json, to_json, to_plain
+from rtv_core.wire import to_plain
 
 __all__ = ["Event", "JudgementStore"]
 
@@ -63,36 +55,21 @@ class JudgementStore:
 
     def save_trace(self, trace: Trace) -> str:
         """Keep a trace and return its id, which depends on everything but `seconds`. Twice is one row."""
-        plain = to_plain(trace)
-        text = checked_text("question", trace.question.text)
-        row = {
-            "id": _trace_id(plain),
-            "question": text,
-            "question_key": _question_key(text),
-            "provenance": to_json(trace.provenance),
-            "body": zlib.compress(_bytes(plain)),
-            "created_at": _now(),
-        }
+        row = trace_row(trace)
         with self._turn, transaction(self._path) as db:
-            db.table("traces").insert(row, pk="id", ignore=True)
+            insert_trace(db, row)
         return row["id"]
 
     def load_trace(self, trace_id: str) -> Trace:
         """A kept trace. Raises MissingError if there is none of this id."""
         with connect(self._path) as db:
-            row = _trace_row(db, trace_id)
-        try:
-            return from_json(Trace, zlib.decompress(row["body"]).decode(errors="surrogatepass"))
-        except (zlib.error, ValueError, TypeError) as error:
-            raise StoreError(
-                f"The trace {trace_id} can't be read: {error}. Ask its question again."
-            ) from error
+            return read_trace(_trace_row(db, trace_id))
 
     def traces(self, question: str) -> list[str]:
         """The ids of the traces of a question, newest first; case and spacing don't matter."""
         sql = "SELECT id FROM traces WHERE question_key = ? ORDER BY rowid DESC"
         with connect(self._path) as db:
-            return [row["id"] for row in db.query(sql, [_question_key(question)])]
+            return [row["id"] for row in db.query(sql, [question_key(question)])]
 
     def provenance(self, trace_id: str) -> Mapping[str, str]:
         """Which models, index and versions made a trace. Raises MissingError if there is none of this id."""
@@ -112,7 +89,7 @@ class JudgementStore:
             judgement = _of_trace(judgement, _trace_row(db, judgement.trace_id))
             if (saved := _by_token(db, judgement.annotator, token)) is not None:
                 return _same(saved, judgement, token)
-            judgement = replace(judgement, at=_now())
+            judgement = replace(judgement, at=now())
             row = to_plain(judgement) | {
                 "kind": "judge",
                 "token": token,
@@ -158,7 +135,7 @@ class JudgementStore:
 
         Traces of other runs may each have a verdict on the same answer: the first is the latest.
         """
-        return self._current({"question_key": _question_key(question), "annotator": _sought(annotator)})
+        return self._current({"question_key": question_key(question), "annotator": _sought(annotator)})
 
     def history(self, trace_id: str) -> list[Event]:
         """Every event of a trace, oldest first."""
@@ -170,7 +147,7 @@ class JudgementStore:
             WHERE events.trace_id = ? ORDER BY events.id
         """
         with connect(self._path) as db:
-            rows = list(db.query(sql, [_bindable(trace_id)]))
+            rows = list(db.query(sql, [bindable(trace_id)]))
         return [Event(row["event_kind"], row["event_at"], _judgement(row)) for row in rows]
 
     def backup(self, path: Path | str) -> None:
@@ -189,17 +166,17 @@ class JudgementStore:
 
     def _step(self, kind: str, target_sql: str, trace_id: str, annotator: str) -> Judgement | None:
         """Append an undo or redo of the judgement that `target_sql` finds."""
-        names = {"trace": _bindable(trace_id), "annotator": checked_name(annotator)}
+        names = {"trace": bindable(trace_id), "annotator": checked_name(annotator)}
         with self._turn, transaction(self._path) as db:
             row = next(iter(db.query(target_sql, names)), None)
             if row is None:
                 return None
-            event = {"kind": kind, "at": _now(), "target": row["id"]}
+            event = {"kind": kind, "at": now(), "target": row["id"]}
             db.table("events").insert(event | {name: row[name] for name in ("trace_id", "annotator")})
             return _judgement(row)
 
     def _current(self, wanted: Mapping[str, str | None]) -> list[Judgement]:
-        wanted = {column: _bindable(value) for column, value in wanted.items() if value is not None}
+        wanted = {column: bindable(value) for column, value in wanted.items() if value is not None}
         where = " AND ".join(f"{column} = :{column}" for column in wanted) or "1"
         sql = f"SELECT * FROM current_judgements WHERE {where} ORDER BY id DESC"
         with connect(self._path) as db:
@@ -227,7 +204,7 @@ def _same(saved: Judgement, judgement: Judgement, token: str) -> Judgement:
 
 
 def _trace_row(db: Database, trace_id: str) -> Mapping[str, Any]:
-    row = next(iter(db.query("SELECT * FROM traces WHERE id = ?", [_bindable(trace_id)])), None)
+    row = next(iter(db.query("SELECT * FROM traces WHERE id = ?", [bindable(trace_id)])), None)
     if row is None:
         raise MissingError(f"There is no trace {str(trace_id)[:80]!r}. Ask its question again.")
     return row
@@ -246,27 +223,5 @@ def _judgement(row: Mapping[str, Any]) -> Judgement:
     return Judgement(**{name: bool(row[name]) if name in FLAGS else row[name] for name in _FIELDS})
 
 
-def _trace_id(plain: Mapping[str, Any]) -> str:
-    timeless = {name: value for name, value in plain.items() if name != "seconds"}
-    return hashlib.sha256(_bytes(timeless)).hexdigest()[:16]
-
-
-def _bytes(plain: Mapping[str, Any]) -> bytes:
-    return to_json(plain).encode(errors="surrogatepass")  # a corpus may hold half a character
-
-
-def _question_key(question: str) -> str:
-    return " ".join(checked_text("question", question).casefold().split())
-
-
 def _sought(annotator: str | None) -> str | None:
     return None if annotator is None else composed(annotator)
-
-
-def _bindable(value: str) -> str:
-    """The value as SQLite takes it; half characters, which it doesn't, are found nowhere."""
-    return str(value).encode(errors="replace").decode()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
