@@ -308,7 +308,7 @@ class QueuePlan:
 
     `strategy` and `population` are named in `annotation.queue`. `unit` says what is drawn, and what `count`
     counts: "candidate", or "question" with all its items. `uniform_share` is the part of the chances that is
-    spread evenly over the population, above 0 and at most 1. `overlap` is how many annotators judge each item.
+    spread evenly over the population, .01 to 1. `overlap` is how many annotators judge each item.
     """
 
     strategy: str = "paper"

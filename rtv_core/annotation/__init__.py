@@ -1,0 +1,1 @@
+"""Which answers people judge, and what their judgements are worth together."""

@@ -1,0 +1,92 @@
+"""What a run leaves to be judged: each distinct answer of each question once, by what the gold says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rtv_core.records import RunAnswer, RunQuestion
+from rtv_core.text import answer_key
+
+__all__ = [
+    "KINDS",
+    "MISSED",
+    "POPULATIONS",
+    "RIGHT",
+    "UNLISTED",
+    "WRONG",
+    "Entry",
+    "key_of",
+    "population",
+    "question_key",
+]
+
+WRONG, MISSED, UNLISTED = "wrong prediction", "missed gold", "unlisted candidate"
+RIGHT, NO_GOLD, NO_GOLD_CANDIDATE = "right prediction", "prediction without gold", "candidate without gold"
+
+KINDS = {
+    WRONG: "prediction",
+    MISSED: "gold",
+    UNLISTED: "candidate",
+    RIGHT: "prediction",
+    NO_GOLD: "prediction",
+    NO_GOLD_CANDIDATE: "candidate",
+}
+"""The strata, and the kind of item that each holds."""
+
+POPULATIONS = {
+    "errors": (WRONG, MISSED),
+    "candidates": (WRONG, MISSED, UNLISTED, NO_GOLD, NO_GOLD_CANDIDATE),
+    "all": tuple(KINDS),
+}
+"""What can be drawn from: the paper's two kinds of error; every answer that isn't known to be right; all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One member of a population; `key` names question and answer as any trace of any run would."""
+
+    question: RunQuestion
+    answer: RunAnswer
+    stratum: str
+    key: tuple[str, str]
+
+
+def population(questions: Sequence[RunQuestion], name: str) -> list[Entry]:
+    """The entries of a population, question by question, best answers first.
+
+    A gold answer is missed if it was recalled but not predicted; the words in which it was recalled best
+    stand for it. An answer that only repeats a better one is no entry, nor is another spelling of a gold
+    answer that has one.
+    """
+    strata = POPULATIONS[name]
+    return [entry for question in questions for entry in _entries(question) if entry.stratum in strata]
+
+
+def key_of(answer: str) -> str:
+    """What the store takes for the identity of an answer."""
+    return answer_key(answer) or answer
+
+
+def question_key(question: str) -> str:
+    """A question without case and spacing."""
+    return " ".join(question.casefold().split())
+
+
+def _entries(question: RunQuestion) -> Iterator[Entry]:
+    asked = question_key(question.question.text)
+    taken: set[str] = set()
+    for answer in sorted(question.answers, key=lambda answer: not answer.predicted):
+        key = key_of(answer.answer)
+        names = {key, f"gold {answer.gold}"} if answer.gold else {key}
+        if not answer.repeats and not names & taken:
+            yield Entry(question, answer, _stratum(question, answer), (asked, key))
+        taken |= names
+
+
+def _stratum(question: RunQuestion, answer: RunAnswer) -> str:
+    if not question.question.answers:
+        return NO_GOLD if answer.predicted else NO_GOLD_CANDIDATE
+    if answer.gold:
+        return RIGHT if answer.predicted else MISSED
+    return WRONG if answer.predicted else UNLISTED
