@@ -1,0 +1,155 @@
+"""Who may sign in: a file of names with password hashes. No password is kept, and none is set by default."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import stat
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from rtv_core.errors import InputError, MissingError
+from rtv_core.store.validation import checked_name
+
+__all__ = ["SHORTEST_PASSWORD", "Accounts", "name_key"]
+
+SHORTEST_PASSWORD = 8
+LONGEST_PASSWORD = 1000
+
+
+class Accounts:
+    """The accounts in one file: a JSON object of names and argon2id hashes, for its owner's eyes only.
+
+    The file is read at every call, so that an account added while a server runs can sign in. `hasher` sets
+    what a guess costs.
+    """
+
+    def __init__(self, path: Path | str, hasher: PasswordHasher | None = None) -> None:
+        self._path = Path(path)
+        self._hasher = hasher or PasswordHasher()
+
+    def names(self) -> list[str]:
+        """The names, sorted. Raises MissingError where there is none: then nobody could sign in."""
+        if not (hashes := self._load()):
+            raise MissingError(f"There is no account in {self._path}. {self._remedy()}")
+        return sorted(hashes)
+
+    def add(self, name: str, password: str) -> str:
+        """Add an account, making the file if it isn't there; returns the name as it is kept.
+
+        Raises InputError for a name that is taken, also if it only looks like one that is (see `name_key`),
+        and for a password that is too short.
+        """
+        name = checked_name(name)
+        if not any(c.isalnum() for c in name):
+            raise InputError(f"The name {name!r} has no letter or digit. Choose another.")
+        if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+            raise InputError(
+                f"The password has {len(password):,} characters; it must have {SHORTEST_PASSWORD} to "
+                f"{LONGEST_PASSWORD:,}. Choose another."
+            )
+        hashed = self._hasher.hash(_composed(password))
+        with self._changing() as hashes:
+            if (taken := _find(hashes, name)) is not None:
+                raise InputError(f"There is an account {taken!r} in {self._path}. Choose another name.")
+            hashes[name] = hashed
+        return name
+
+    def remove(self, name: str) -> str:
+        """Take an account away; returns its name. Raises MissingError if there is none."""
+        self.names()
+        with self._changing() as hashes:
+            if (found := _find(hashes, name)) is None:
+                raise MissingError(f"There is no account {name[:80]!r} in {self._path}.")
+            del hashes[found]
+        return found
+
+    def verify(self, name: str, password: str) -> str | None:
+        """The account's own name if the password is right, else None.
+
+        An unknown name takes as long as a wrong password, so that the time tells no names.
+        """
+        hashes = self._load()
+        found = _find(hashes, name)
+        try:
+            self._hasher.verify(self._nobody if found is None else hashes[found], _composed(password))
+        except (VerificationError, InvalidHashError):
+            return None
+        return found
+
+    @cached_property
+    def _nobody(self) -> str:
+        """The hash of a password that nobody knows."""
+        return self._hasher.hash(secrets.token_urlsafe())
+
+    def _load(self) -> dict[str, str]:
+        if not self._path.is_file():
+            raise MissingError(f"There is no file of accounts {str(self._path)!r}. {self._remedy()}")
+        mode = stat.S_IMODE(self._path.stat().st_mode)
+        if os.name == "posix" and mode & 0o077:
+            raise InputError(
+                f"Others can read {self._path} (mode {mode:o}), which holds password hashes. "
+                f"Close it: chmod 600 {self._path}"
+            )
+        try:
+            hashes = json.loads(self._path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"{self._path} can't be read: {error.strerror}.") from error
+        except ValueError as error:
+            raise InputError(f"{self._path} is not a file of accounts: {error}.") from error
+        if not isinstance(hashes, dict) or not all(isinstance(h, str) for h in hashes.values()):
+            raise InputError(f"{self._path} is not a file of accounts: it must hold names and hashes.")
+        return hashes
+
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, str]]:
+        """The hashes, kept as they are afterwards if nothing was raised.
+
+        They go to a new file that becomes this one when it is whole. Only one writer can make that file, so
+        that of two changes at once none is lost.
+        """
+        part = self._path.with_name(f"{self._path.name}.part")
+        try:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError as error:
+            raise InputError(
+                f"Another command is changing {self._path}. If none is, delete {part} and try again."
+            ) from error
+        except OSError as error:
+            raise InputError(f"{self._path} can't be written: {error.strerror}. Name another.") from error
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                hashes = self._load() if self._path.exists() else {}
+                yield hashes
+                json.dump(hashes, file, ensure_ascii=False, indent=2, sort_keys=True)
+                file.write("\n")
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self._path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _remedy(self) -> str:
+        return f"Add one: python -m rtv_core accounts add NAME --file {self._path}"
+
+
+def name_key(name: str) -> str:
+    """What two names that a reader could take for one have in common: width, case and spacing don't count."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def _find(hashes: dict[str, str], name: str) -> str | None:
+    wanted = name_key(name)
+    return next((known for known in sorted(hashes) if name_key(known) == wanted), None)
+
+
+def _composed(password: str) -> str:
+    """Keyboards differ in how they send an accent; half characters, which no keyboard sends, are replaced."""
+    return unicodedata.normalize("NFC", password).encode(errors="replace").decode()
