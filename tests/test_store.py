@@ -344,7 +344,7 @@ WRITER = """
         for i in range(int(count)):
             judgement = Judgement(trace_id, "", f"answer {i}", "unlisted", f"{name} {thread}", recalled=False)
             saved = store.judge(judgement, f"{i}")
-            print(f"{saved.annotator}/{saved.answer}", flush=True)
+            print(f"{saved.annotator}/{saved.answer}\\n", end="", flush=True)
 
     workers = [threading.Thread(target=write, args=(thread,)) for thread in range(int(threads))]
     for worker in workers:
