@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rtv_core.records import RunAnswer, RunQuestion
+from rtv_core.store.traces import question_key
 from rtv_core.text import answer_key
 
 __all__ = [
@@ -18,7 +19,6 @@ __all__ = [
     "Entry",
     "key_of",
     "population",
-    "question_key",
 ]
 
 WRONG, MISSED, UNLISTED = "wrong prediction", "missed gold", "unlisted candidate"
@@ -66,11 +66,6 @@ def population(questions: Sequence[RunQuestion], name: str) -> list[Entry]:
 def key_of(answer: str) -> str:
     """What the store takes for the identity of an answer."""
     return answer_key(answer) or answer
-
-
-def question_key(question: str) -> str:
-    """A question without case and spacing."""
-    return " ".join(question.casefold().split())
 
 
 def _entries(question: RunQuestion) -> Iterator[Entry]:

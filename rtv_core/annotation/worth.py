@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from statistics import median
 
-from rtv_core.annotation.population import MISSED, RIGHT, UNLISTED, WRONG, Entry, key_of, question_key
+from rtv_core.annotation.population import MISSED, RIGHT, UNLISTED, WRONG, Entry, key_of
 from rtv_core.records import Judgement, RunQuestion
+from rtv_core.store.traces import question_key
 
 __all__ = ["disagreement", "expected_value", "nearness"]
 
