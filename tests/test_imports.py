@@ -18,7 +18,7 @@ FLOORS = (
     {"protocols", "settings", "datasets", "metrics", "corpus", "pretrained"},
     {"thresholds", "retrieval", "reading", "store"},
     {"accounts", "recall", "evidence", "verify"},
-    {"baselines", "pipeline", "report", "annotation"},
+    {"analysis", "baselines", "pipeline", "report", "annotation"},
     {"training"},
     {"factory"},
     {"ui"},

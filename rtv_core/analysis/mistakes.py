@@ -1,0 +1,79 @@
+"""A run's two kinds of mistakes, wrong predictions and missed gold answers, and what people said of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rtv_core.analysis.rulings import Ruling, Rulings, key_of
+from rtv_core.records import QueueItem, RunQuestion
+
+__all__ = [
+    "CANDIDATE",
+    "GOLD",
+    "PREDICTION",
+    "Inclusion",
+    "Mistake",
+    "inclusion_of",
+    "missed_gold",
+    "wrong_predictions",
+]
+
+PREDICTION, GOLD, CANDIDATE = "prediction", "gold", "candidate"
+
+Inclusion = Mapping[tuple[str, int, str], float]
+"""(kind, position, answer key) of each item of a queue, to the probability with which it was drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """`inclusion` is None for an answer that no queue drew."""
+
+    question: RunQuestion
+    answer: str
+    ruling: Ruling | None
+    inclusion: float | None
+
+
+def inclusion_of(*queues: Iterable[QueueItem]) -> Inclusion:
+    """The probability with which each item was drawn into one of the queues, taken for independent."""
+    left_out: dict[tuple[str, int, str], float] = defaultdict(lambda: 1.0)
+    for queue in queues:
+        for item in queue:
+            left_out[item.kind, item.position, key_of(item.answer)] *= 1 - item.inclusion
+    return {item: 1 - probability for item, probability in left_out.items()}
+
+
+def wrong_predictions(
+    questions: Sequence[RunQuestion], rulings: Rulings, inclusion: Inclusion | None = None
+) -> list[Mistake]:
+    """Every prediction that equals no gold answer, once a question, where gold is known; no repeats."""
+    found = []
+    for question in questions:
+        if not question.question.answers:
+            continue
+        wrong = [a for a in question.answers if a.predicted and not a.gold and not a.repeats]
+        by_key = {key_of(answer.answer): answer for answer in reversed(wrong)}
+        for key, answer in reversed(by_key.items()):
+            ruling = rulings.of(question, answer.answer, *answer.spellings)
+            drawn = (inclusion or {}).get((PREDICTION, question.position, key))
+            found.append(Mistake(question, answer.answer, ruling, drawn))
+    return found
+
+
+def missed_gold(
+    questions: Sequence[RunQuestion], rulings: Rulings, inclusion: Inclusion | None = None
+) -> list[Mistake]:
+    """Every gold answer that is among the candidates but not among the predictions."""
+    found = []
+    for question in questions:
+        for gold in question.gold:
+            recalled = [a for a in question.answers if a.gold == gold.answer]
+            if gold.lost == "predicted" or not recalled:
+                continue
+            names = [gold.answer, *gold.spellings, *(s for a in recalled for s in (a.answer, *a.spellings))]
+            drawn = [(inclusion or {}).get((GOLD, question.position, key_of(name))) for name in names]
+            first = next((probability for probability in drawn if probability), None)
+            found.append(Mistake(question, gold.answer, rulings.of(question, *names), first))
+    return found
