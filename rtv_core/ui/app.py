@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 import gradio as gr
+from starlette.middleware import Middleware
 
+from rtv_core.accounts import Accounts
 from rtv_core.errors import InputError, MissingError
 from rtv_core.ui import render
 from rtv_core.ui.explore import add_explore
+from rtv_core.ui.guard import Guard, read_site
+from rtv_core.ui.markup import join
+from rtv_core.ui.signin import SignIn, render_sign_out, signed_in_name
 from rtv_core.ui.workbench import Workbench
 
-__all__ = ["build_app", "check_host", "launch_options", "serve"]
+__all__ = ["build_app", "check_host", "is_local", "launch_options", "serve"]
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 
-def build_app(workbench: Workbench) -> gr.Blocks:
-    """The pages over a workbench; serve them with `launch(**launch_options())`."""
+def build_app(workbench: Workbench, shared: bool = False) -> gr.Blocks:
+    """The pages over a workbench; serve them with `launch(**launch_options())`.
+
+    `shared` pages have a way to sign out.
+    """
+    header = render.render_header(workbench.corpus, workbench.settings.profile)
     with gr.Blocks(title="RTV: recall, then verify", analytics_enabled=False, fill_width=True) as app:
         gr.HTML(
-            render.render_header(workbench.corpus, workbench.settings.profile),
+            join([header, render_sign_out() if shared else None]),
             elem_id="rtv-header",
             apply_default_css=False,
         )
@@ -36,8 +46,12 @@ def build_app(workbench: Workbench) -> gr.Blocks:
     return app
 
 
-def launch_options() -> dict[str, object]:
-    """How `Blocks.launch` must be called: our look, nothing shared, recorded or reported, no file served."""
+def launch_options(sites: Sequence[str] = (), sign_in: SignIn | None = None) -> dict[str, object]:
+    """How `Blocks.launch` must be called: our look, nothing shared, recorded or reported, no file served.
+
+    `sites` are the origins (from `read_site`) that people use besides the address itself. With `sign_in`
+    nobody sees anything before signing in.
+    """
     return {
         "theme": gr.themes.Base(
             font=["system-ui", "sans-serif"],
@@ -50,7 +64,13 @@ def launch_options() -> dict[str, object]:
         "footer_links": [],
         "allowed_paths": [],
         "max_file_size": 1,  # bytes: nothing on these pages is uploaded
-        "app_kwargs": {"openapi_url": None, "docs_url": None, "redoc_url": None},
+        "app_kwargs": {
+            "openapi_url": None,
+            "docs_url": None,
+            "redoc_url": None,
+            "middleware": [Middleware(Guard, sites, sign_in)],
+        },
+        "auth_dependency": None if sign_in is None else signed_in_name,
         "show_error": False,
         "strict_cors": True,
         "mcp_server": False,
@@ -61,29 +81,49 @@ def launch_options() -> dict[str, object]:
 
 
 def serve(
-    workbench: Workbench, host: str = "127.0.0.1", port: int = 7860, open_browser: bool = False
+    workbench: Workbench,
+    host: str = "127.0.0.1",
+    port: int = 7860,
+    open_browser: bool = False,
+    accounts: Accounts | None = None,
+    sites: Sequence[str] = (),
 ) -> None:
-    """Serve the pages until interrupted.
+    """Serve the pages until interrupted; with `accounts`, to those who sign in.
 
-    Raises InputError for an address that others can reach, and for a port that is taken.
+    `sites` are the addresses under which people reach the server, where that isn't `host` and `port`, such
+    as that of a proxy in front of it. Raises InputError for an address that others can reach, unless there
+    are accounts, and for a port that is taken; MissingError where nobody could sign in.
     """
-    check_host(host)
+    check_host(host, shared=accounts is not None)
+    if accounts is not None:
+        accounts.names()
     _check_port(host, port)
-    app = build_app(workbench)
-    app.launch(server_name=host, server_port=port, inbrowser=open_browser, **launch_options())
+    name = f"[{host}]" if ":" in host else host
+    options = launch_options(
+        [read_site(site) for site in (f"http://{name}:{port}", *sites)],
+        None if accounts is None else SignIn(accounts),
+    )
+    app = build_app(workbench, shared=accounts is not None)
+    app.launch(server_name=name, server_port=port, inbrowser=open_browser, **options)
 
 
-def check_host(host: str) -> None:
-    """Raise InputError for an address that others can reach."""
-    try:
-        local = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        local = False
-    if not local:
+def check_host(host: str, shared: bool = False) -> None:
+    """Raise InputError for an address that others can reach, unless it is `shared` with a sign-in."""
+    if not (shared or is_local(host)):
         raise InputError(
-            f"The address {host!r} can be reached from other machines, and RTV has no login yet. "
-            "Serve it on 127.0.0.1."
+            f"The address {host!r} can be reached from other machines, and there is no login. Serve it on "
+            "127.0.0.1, or name a file of accounts by --auth."
         )
+    if not host:
+        raise InputError("The address is empty. Name one by --host.")
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine reaches the address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _check_port(host: str, port: int) -> None:

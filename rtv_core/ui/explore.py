@@ -10,7 +10,7 @@ from rtv_core.records import EVIDENCE_SIZES
 from rtv_core.settings import LARGEST_RETRIEVAL, LONGEST_QUESTION, Settings
 from rtv_core.text import COVERAGE_RULES
 from rtv_core.ui import asking, checks, judging, render
-from rtv_core.ui.session import Run
+from rtv_core.ui.session import Run, annotator_of, signed_name
 from rtv_core.ui.workbench import Workbench
 
 __all__ = ["add_explore"]
@@ -135,7 +135,10 @@ def _columns(settings: Settings) -> Parts:
 
 def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
     def opened(run, name, request: gr.Request):
-        return asking.open_link(workbench, run, dict(request.query_params), name)
+        link = asking.open_link(workbench, run, dict(request.query_params), name)
+        if signed := signed_name(request):
+            return link._replace(annotator=gr.update(value=signed, interactive=False))
+        return link
 
     def loading():
         yield from asking.show_loading(workbench)
@@ -144,8 +147,9 @@ def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
         run.call()
         return checks.read_text(checks.read_event(event._data).get("question"), "question", LONGEST_QUESTION)
 
-    def answers(*values):
-        yield from asking.show_answers(workbench, *values)
+    def answers(request: gr.Request, *values):
+        *asked, name = values
+        yield from asking.show_answers(workbench, *asked, annotator_of(request, name))
 
     asked = [parts[name] for name in ("question", "passages", "relevance", "coverage", "tau", "k", "single")]
     shown = asking.Answers(
@@ -189,19 +193,24 @@ def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
 
 
 def _wire_judging(workbench: Workbench, parts: Parts) -> None:
-    def choose(session, tau, k, single, name, note, drafts, event: gr.EventData):
+    def choose(session, tau, k, single, name, note, drafts, event: gr.EventData, request: gr.Request):
+        name = annotator_of(request, name)
         return judging.show_candidate(workbench, session, tau, k, single, name, note, drafts, event._data)
 
-    def judge(session, tau, k, single, name, note, drafts, event: gr.EventData):
+    def judge(session, tau, k, single, name, note, drafts, event: gr.EventData, request: gr.Request):
+        name = annotator_of(request, name)
         return judging.save_judgement(workbench, session, tau, k, single, name, note, drafts, event._data)
 
-    def undo(session, tau, k, single, name, event: gr.EventData):
+    def undo(session, tau, k, single, name, event: gr.EventData, request: gr.Request):
+        name = annotator_of(request, name)
         return judging.take_back(workbench, session, tau, k, single, name, False, event._data)
 
-    def redo(session, tau, k, single, name, event: gr.EventData):
+    def redo(session, tau, k, single, name, event: gr.EventData, request: gr.Request):
+        name = annotator_of(request, name)
         return judging.take_back(workbench, session, tau, k, single, name, True, event._data)
 
-    def refresh(session, tau, k, single, name, event: gr.EventData):
+    def refresh(session, tau, k, single, name, event: gr.EventData, request: gr.Request):
+        name = annotator_of(request, name)
         return judging.show_verdicts(workbench, session, tau, k, single, name, event._data)
 
     bridge, view = parts["bridge"], _view(parts)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import gradio as gr
+
 from rtv_core.errors import InputError
 from rtv_core.records import Judgement, Trace
 from rtv_core.settings import VerifierSettings
@@ -16,7 +18,17 @@ from rtv_core.ui.markup import Markup
 from rtv_core.ui.render import render_candidates
 from rtv_core.ui.workbench import Workbench
 
-__all__ = ["Run", "Session", "clock", "draw_candidates", "find_row", "read_knobs", "verdicts_of"]
+__all__ = [
+    "Run",
+    "Session",
+    "annotator_of",
+    "clock",
+    "draw_candidates",
+    "find_row",
+    "read_knobs",
+    "signed_name",
+    "verdicts_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,16 @@ class Run:
     def goes_on(self, number: int) -> bool:
         """Whether nothing else has been wanted since."""
         return number == self._wanted
+
+
+def annotator_of(request: gr.Request | None, typed: object) -> object:
+    """Who judges: whoever is signed in and nobody else, whatever the page sends; else the name typed."""
+    return signed_name(request) or typed
+
+
+def signed_name(request: gr.Request | None) -> str:
+    """The name of whoever is signed in; "" where the server has no sign-in."""
+    return getattr(request, "username", None) or ""
 
 
 def read_knobs(tau: object, k: object, single: object) -> VerifierSettings:
