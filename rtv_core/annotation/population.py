@@ -56,8 +56,8 @@ def population(questions: Sequence[RunQuestion], name: str) -> list[Entry]:
     """The entries of a population, question by question, best answers first.
 
     A gold answer is missed if it was recalled but not predicted; the words in which it was recalled best
-    stand for it. An answer that only repeats a better one is no entry, nor is another spelling of a gold
-    answer that has one.
+    stand for it. An answer that equals no gold and only repeats a better one is no entry, nor is another
+    spelling of a gold answer that has one.
     """
     strata = POPULATIONS[name]
     return [entry for question in questions for entry in _entries(question) if entry.stratum in strata]
@@ -74,7 +74,7 @@ def _entries(question: RunQuestion) -> Iterator[Entry]:
     for answer in sorted(question.answers, key=lambda answer: not answer.predicted):
         key = key_of(answer.answer)
         names = {key, f"gold {answer.gold}"} if answer.gold else {key}
-        if not answer.repeats and not names & taken:
+        if (answer.gold or not answer.repeats) and not names & taken:
             yield Entry(question, answer, _stratum(question, answer), (asked, key))
         taken |= names
 

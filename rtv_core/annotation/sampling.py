@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -38,10 +39,11 @@ def inclusion_probabilities(weights: Sequence[float], count: int, uniform_share:
     weights = np.asarray(weights, dtype=np.float64)  # (units,)
     if count >= len(weights):
         return np.ones(len(weights))
-    mixed = (1 - uniform_share) * weights / weights.sum() + uniform_share / len(weights)
+    # fsum: the last digit, too, does not depend on the order of the population.
+    mixed = (1 - uniform_share) * weights / math.fsum(weights) + uniform_share / len(weights)
     certain = np.zeros(len(weights), dtype=bool)
     while True:
-        probabilities = mixed * ((count - certain.sum()) / mixed[~certain].sum())
+        probabilities = mixed * ((count - certain.sum()) / math.fsum(mixed[~certain]))
         passing = ~certain & (probabilities >= 1)
         if not passing.any():
             return np.where(certain, 1.0, probabilities)
