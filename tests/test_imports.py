@@ -33,6 +33,7 @@ HOMES = {
     "click": {"cli"},
     "faiss": {"retrieval", "training"},
     "gradio": {"ui"},
+    "krippendorff": {"annotation"},
     "sentence_transformers": {"retrieval"},
     "sqlite_utils": {"store"},
     "starlette": {"ui"},
