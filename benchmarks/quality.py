@@ -11,19 +11,19 @@ else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
-from benchmarks.question_sets import SPLITS, load_question_set, without_one_passage
+from benchmarks.question_sets import SPLITS, QuestionSet, load_question_set, without_one_passage
 from benchmarks.results import SplitResult, figures_of, save_results, split_result
 from benchmarks.rows import RowFile, collect
 from benchmarks.systems import build_systems
 from benchmarks.table import render_report
 from rtv_core.errors import RtvError
-from rtv_core.factory import MODELS, load_models
-from rtv_core.settings import load_settings
+from rtv_core.factory import MODELS, Models, load_models
+from rtv_core.settings import Settings, load_settings
 
 __all__ = ["main", "measure"]
 
@@ -41,7 +41,10 @@ def main(
 ) -> None:
     """Answer what is missing, then print the tables."""
     try:
-        results = measure(data, index, out, models, splits.split(","), nq_count, overrides)
+        sets = [load_question_set(split, data, nq_count) for split in dict.fromkeys(splits.split(","))]
+        settings = load_settings("embedded", overrides)
+        out.mkdir(parents=True, exist_ok=True)
+        results = measure(sets, settings, out, lambda demo: load_models(None if demo else index, models))
         figures = {result.split: figures_of(result) for result in results}
         save_results(results, figures, out)
     except RtvError as error:
@@ -50,28 +53,19 @@ def main(
 
 
 def measure(
-    data: Path,
-    index: Path,
-    out: Path,
-    models: Path,
-    splits: Sequence[str],
-    nq_count: int = 300,
-    overrides: Sequence[str] = (),
+    sets: Sequence[QuestionSet], settings: Settings, out: Path, load: Callable[[bool], Models]
 ) -> list[SplitResult]:
-    """Ask what OUT lacks of the splits, and measure all of them."""
-    settings = load_settings("embedded", overrides)
-    sets = [load_question_set(split, data, nq_count) for split in splits]
-    out.mkdir(parents=True, exist_ok=True)
+    """Ask what OUT lacks, and measure all of it. `load` gives the models, over the demo corpus or not."""
     rows, several = {}, {}
     # One corpus after the other: both in memory at once would be a waste.
     for demo in sorted({asked.demo for asked in sets}):
-        loaded = load_models(None if demo else index, models)
-        pipeline = loaded.pipeline(settings)
+        models = load(demo)
+        pipeline = models.pipeline(settings)
         for asked in (asked for asked in sets if asked.demo == demo):
             rows[asked.split] = collect(pipeline, asked.questions, RowFile(out / f"{asked.split}.jsonl"))
             if asked.split == "test":
                 apart = [row.question for row in rows["test"] if not row.in_one]
-                several["test"] = without_one_passage(apart, loaded.retriever.index.passages)
+                several["test"] = without_one_passage(apart, models.retriever.index.passages)
     dev = rows.get("dev", [])
     systems = build_systems(dev)
     taus = {system.name: system.best_tau(dev) for system in systems} if dev else {}

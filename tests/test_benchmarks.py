@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from benchmarks.compare import comparison
 from benchmarks.compare import main as compare
 from benchmarks.measures import RECALLED_OF_COVERED, bootstrap_median, difference, interval, measure_rows
 from benchmarks.plain import fit_plain
+from benchmarks.quality import measure
 from benchmarks.question_sets import QuestionSet, hashed_subset, load_question_set, without_one_passage
 from benchmarks.results import (
     ALL,
@@ -407,6 +409,28 @@ def test_a_cell_holds_a_figure_with_its_interval() -> None:
 
 def test_a_table_is_markdown() -> None:
     assert markdown("T", ["a", "b"], [["1", "2"]], "n") == "### T\n\nn\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+
+
+def loaded(demo: bool) -> SimpleNamespace:
+    """Fakes as `factory.Models` holds them: a pipeline and the passages of an index."""
+    bench = workbench(y1995=0.9, y2010=0.6, y1820=0.3)
+    return SimpleNamespace(
+        pipeline=bench.pipeline,
+        retriever=SimpleNamespace(index=SimpleNamespace(passages=PASSAGES)),
+    )
+
+
+def test_a_run_takes_its_thresholds_from_dev_and_measures_every_split(tmp_path) -> None:
+    dev = QuestionSet("dev", "the dev set", (YEARS,))
+    test = QuestionSet("test", "the test set", (Question("1995", "What came out?", ((("1995",),),)), YEARS))
+    made = measure([test, dev], workbench().settings, tmp_path, loaded)
+    assert [r.split for r in made] == ["test", "dev"]
+    assert made[0].taus[MAIN] == 0.3
+    assert made[0].measures[MAIN]["f1"] == pytest.approx({"1995": 2 / 3, "years": 1})
+    assert made[0].groups[SEVERAL_PASSAGES] == ["years"]
+    assert SEVERAL_PASSAGES not in made[1].groups
+    again = measure([test, dev], workbench().settings, tmp_path, loaded)
+    assert again == made
 
 
 def test_two_runs_are_compared_on_the_questions_that_both_have(tmp_path) -> None:
