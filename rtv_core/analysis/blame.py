@@ -10,15 +10,17 @@ from rtv_core.records import LOST, RunQuestion
 
 __all__ = ["stage_blame"]
 
+PREDICTED, UNKNOWN = LOST[4:]
+
 
 def stage_blame(questions: Sequence[RunQuestion]) -> tuple[Share, ...]:
     """For each of `LOST`, how many gold answers it became of, with the Wilson interval of their share.
 
-    Stages that can't be told apart without passages ("not predicted", or else the first four) are left out
-    where they have none. The intervals take gold answers for independent of each other.
+    Where a system's passages aren't known ("not predicted" occurs), stages that lost nothing are left out: it
+    can't be told. The intervals take gold answers for independent of each other.
     """
     counts = Counter(gold.lost for question in questions for gold in question.gold)
-    of = counts.total()
-    blind = counts["not predicted"] and not any(counts[stage] for stage in LOST[:4])
-    named = ("predicted", "not predicted") if blind else LOST[:5]
-    return tuple(share(stage, counts[stage], of) for stage in LOST if stage in named or counts[stage])
+    named = (PREDICTED,) if counts[UNKNOWN] else LOST[:5]
+    return tuple(
+        share(stage, counts[stage], counts.total()) for stage in LOST if stage in named or counts[stage]
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rtv_core.analysis.mistakes import CANDIDATE, PREDICTION, Inclusion
+from rtv_core.analysis.mistakes import CANDIDATE, PREDICTION, Inclusion, equals_gold
 from rtv_core.analysis.rulings import Rulings, key_of
 from rtv_core.analysis.shares import Share, weighted_share
 from rtv_core.errors import InputError
@@ -74,7 +74,7 @@ class Bar:
 def scored_by_gold(questions: Sequence[RunQuestion]) -> list[ScoredItem]:
     """Every scored candidate of the questions with known gold; right if it equals a gold answer."""
     return [
-        ScoredItem(answer.p_right, bool(answer.gold))
+        ScoredItem(answer.p_right, equals_gold(question, answer))
         for question, answer in _scored(questions)
         if question.question.answers
     ]
@@ -99,7 +99,7 @@ def scored_by_verdicts(
             continue
         ruling = rulings.of(question, answer.answer, *answer.spellings)
         right = ruling.valid if ruling else None
-        if answer.gold:
+        if equals_gold(question, answer):
             equal.append(ScoredItem(answer.p_right, right is not False))
             continue
         others += 1
@@ -157,7 +157,7 @@ def _places(score: np.ndarray, bins: int) -> np.ndarray:
 def _verdict(question: RunQuestion, answer: RunAnswer, rulings: Rulings) -> str:
     if ruling := rulings.of(question, answer.answer, *answer.spellings):
         return ruling.label
-    return GOLD if answer.gold else UNJUDGED
+    return GOLD if equals_gold(question, answer) else UNJUDGED
 
 
 def _drawn(inclusion: Inclusion, question: RunQuestion, answer: RunAnswer) -> float | None:

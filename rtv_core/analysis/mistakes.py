@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rtv_core.analysis.rulings import Ruling, Rulings, key_of
-from rtv_core.records import QueueItem, RunQuestion
+from rtv_core.metrics import matched_answers
+from rtv_core.records import QueueItem, RunAnswer, RunQuestion
 
 __all__ = [
     "CANDIDATE",
@@ -15,6 +16,7 @@ __all__ = [
     "PREDICTION",
     "Inclusion",
     "Mistake",
+    "equals_gold",
     "inclusion_of",
     "missed_gold",
     "wrong_predictions",
@@ -45,6 +47,13 @@ def inclusion_of(*queues: Iterable[QueueItem]) -> Inclusion:
     return {item: 1 - probability for item, probability in left_out.items()}
 
 
+def equals_gold(question: RunQuestion, answer: RunAnswer) -> bool:
+    """Whether an answer equals a gold answer: of the annotation that suits best, or of any other one."""
+    return bool(answer.gold) or any(
+        any(matched_answers([answer.answer], annotation)) for annotation in question.question.answers
+    )
+
+
 def wrong_predictions(
     questions: Sequence[RunQuestion], rulings: Rulings, inclusion: Inclusion | None = None
 ) -> list[Mistake]:
@@ -53,7 +62,9 @@ def wrong_predictions(
     for question in questions:
         if not question.question.answers:
             continue
-        wrong = [a for a in question.answers if a.predicted and not a.gold and not a.repeats]
+        wrong = [
+            a for a in question.answers if a.predicted and not a.repeats and not equals_gold(question, a)
+        ]
         by_key = {key_of(answer.answer): answer for answer in reversed(wrong)}
         for key, answer in reversed(by_key.items()):
             ruling = rulings.of(question, answer.answer, *answer.spellings)

@@ -70,37 +70,46 @@ def run_scores(
     """Scores over the questions whose gold is known; None where there is none of them."""
     gold = [question.question for question in questions] if gold is None else gold
     pairs = [(q, known) for q, known in zip(questions, gold, strict=True) if known.answers]
-    if not pairs:
-        return None
-    own, known = [q for q, _ in pairs], [k for _, k in pairs]
-    optimal = question_scores(own, known)
-    official = question_scores(own, known, f1_official)
-    return Scores(
-        bootstrap_mean([s.f1 for s in optimal], seed),
-        bootstrap_mean([s.precision for s in optimal], seed),
-        bootstrap_mean([s.recall for s in optimal], seed),
-        bootstrap_mean([s.f1 for s in official], seed),
-        len(pairs),
-    )
+    return _means(_pairs(pairs), seed) if pairs else None
 
 
 def rescored(
     questions: Sequence[RunQuestion], corrected: Sequence[Question], seed: int = 0
 ) -> Rescored | None:
     """Raw and corrected scores (`corrected` runs parallel to the questions); None where no gold is known."""
-    pairs = [(q, known) for q, known in zip(questions, corrected, strict=True) if q.question.answers]
-    if not pairs:
+    known = [(q, gold) for q, gold in zip(questions, corrected, strict=True) if q.question.answers]
+    if not known:
         return None
-    multi = [(q, known) for q, known in pairs if is_multi(q.question)]
-    columns = (_columns(pairs, seed), _columns(multi, seed) if multi else (None, None, None))
-    return Rescored(*columns[0], *columns[1])
-
-
-def _columns(
-    pairs: Sequence[tuple[RunQuestion, Question]], seed: int
-) -> tuple[Scores | None, Scores | None, Interval]:
-    own, known = [q for q, _ in pairs], [k for _, k in pairs]
-    gain = paired_bootstrap(
-        [s.f1 for s in question_scores(own, known)], [s.f1 for s in question_scores(own)], seed
+    before, after = _pairs([(q, q.question) for q, _ in known]), _pairs(known)
+    several = [place for place, (q, _) in enumerate(known) if is_multi(q.question)]
+    multi = ([before[i] for i in several], [after[i] for i in several]) if several else None
+    return Rescored(
+        _means(before, seed),
+        _means(after, seed),
+        _gain(before, after, seed),
+        _means(multi[0], seed) if multi else None,
+        _means(multi[1], seed) if multi else None,
+        _gain(*multi, seed) if multi else None,
     )
-    return run_scores(own, seed=seed), run_scores(own, known, seed), gain
+
+
+def _pairs(known: Sequence[tuple[RunQuestion, Question]]) -> list[tuple[Score, Score]]:
+    """The optimal and the official score of each question."""
+    return [
+        (f1_optimal(given, gold.answers), f1_official(given, gold.answers))
+        for given, gold in ((predictions(question), gold) for question, gold in known)
+    ]
+
+
+def _means(pairs: Sequence[tuple[Score, Score]], seed: int) -> Scores:
+    return Scores(
+        bootstrap_mean([optimal.f1 for optimal, _ in pairs], seed),
+        bootstrap_mean([optimal.precision for optimal, _ in pairs], seed),
+        bootstrap_mean([optimal.recall for optimal, _ in pairs], seed),
+        bootstrap_mean([official.f1 for _, official in pairs], seed),
+        len(pairs),
+    )
+
+
+def _gain(before: Sequence[tuple[Score, Score]], after: Sequence[tuple[Score, Score]], seed: int) -> Interval:
+    return paired_bootstrap([own.f1 for own, _ in after], [own.f1 for own, _ in before], seed)
