@@ -21,7 +21,8 @@ NO_DEV = "Thresholds are chosen on dev: add it to --splits for the answers of th
 def render_report(results: Sequence[SplitResult], figures: Mapping[str, Figures]) -> str:
     """All tables of a run."""
     parts = [
-        "95 % bootstrap intervals over questions in brackets; shares and F1 in percent; every tau from dev.",
+        "95 % bootstrap intervals over questions in brackets; shares and F1 in percent; every tau from dev; "
+        f"{max(EVIDENCE_SIZES)} evidence passages (k) unless a line says otherwise.",
         _retrieval(results, figures),
         _recaller(results, figures),
     ]
@@ -58,7 +59,7 @@ def _groups(results: Sequence[SplitResult]) -> Iterable[tuple[SplitResult, str, 
 
 def _retrieval(results: Sequence[SplitResult], figures: Mapping[str, Figures]) -> str:
     names = [f"mrecall@{k}" for k in DEPTHS] + [f"answer_recall@{DEPTHS[-1]}"]
-    header = ["questions", "", *(f"MRecall@{k}" for k in DEPTHS), f"answer recall@{DEPTHS[-1]}"]
+    header = ["questions", "n", *(f"MRecall@{k}" for k in DEPTHS), f"answer recall@{DEPTHS[-1]}"]
     rows = []
     for result, group, label in _groups(results):
         found = figures[result.split][group].get("retrieval", {})
@@ -69,7 +70,7 @@ def _retrieval(results: Sequence[SplitResult], figures: Mapping[str, Figures]) -
 
 
 def _recaller(results: Sequence[SplitResult], figures: Mapping[str, Figures]) -> str:
-    header = ["questions", "", "covered gold answers recalled", "precision", "candidates a question"]
+    header = ["questions", "n", "covered gold answers recalled", "precision", "candidates a question"]
     rows = []
     for result, group, label in _groups(results):
         found = figures[result.split][group].get("recaller", {})
@@ -138,9 +139,9 @@ def _calibration(results: Sequence[SplitResult]) -> str:
             result.label,
             str(c.k),
             f"{c.candidates:,}",
-            cell(c.error),
+            cell(c.error, digits=2),
             f"{c.above_tau:,}",
-            cell(c.error_above_tau),
+            cell(c.error_above_tau, digits=2),
         ]
         for result in results
         for c in result.calibration
@@ -175,7 +176,7 @@ def _seconds(results: Sequence[SplitResult], figures: Mapping[str, Figures]) -> 
                 *(cell(found.get(s), 1, 2) for s in STAGES),
             ]
         )
-    return markdown("Seconds a question, median", ["questions", "", *STAGES], rows)
+    return markdown("Seconds a question, median", ["questions", "n", *STAGES], rows)
 
 
 def _count(result: SplitResult, group: str, subject: str, measure: str) -> str:
