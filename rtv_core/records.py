@@ -266,7 +266,8 @@ class RunAnswer:
     """A candidate as a run left it.
 
     `predicted`: the run gave it as an answer. `gold` is the gold answer (its first spelling) that it equals,
-    "" if none. `repeats`: it is another cut or spelling of a better predicted answer.
+    "" if none: of a predicted answer as the measures see it, so that only what they count as right has one,
+    of a rejected one in any of its spellings. `repeats`: it is another cut or spelling of a better answer.
     """
 
     answer: str

@@ -275,43 +275,61 @@ def _insert_rows(db: Database, table: str, rows: Sequence[Mapping[str, Any]]) ->
 
 
 def _questions(db: Database, run: str, positions: Sequence[int] | None = None) -> list[RunQuestion]:
-    """The questions of a run, or those at some positions."""
+    """The questions of a run, or those at some positions, all as of one moment."""
     where, values = "run_id = ?", [run]
     if positions is not None:
         where += " AND position IN (SELECT value FROM json_each(?))"
         values.append(json.dumps(list(positions)))
-    answers, gold = defaultdict(list), defaultdict(list)
-    order = "ORDER BY position, number"
-    columns = "position, answer, spellings_json, p_right, predicted, gold, repeats"
-    for position, answer, spellings, p_right, predicted, equal, repeats in db.execute(
-        f"SELECT {columns} FROM run_answers WHERE {where} {order}", values
-    ):
-        answers[position].append(
-            RunAnswer(answer, _spellings(spellings), p_right, bool(predicted), equal, bool(repeats))
-        )
-    for position, answer, spellings, lost in db.execute(
-        f"SELECT position, answer, spellings_json, lost FROM run_gold WHERE {where} {order}", values
-    ):
-        gold[position].append(RunGold(answer, _spellings(spellings), lost))
-    columns = "position, question_id, question, gold_json, trace_id, seconds"
-    return [
-        RunQuestion(
-            run,
-            position,
-            Question(id_, text, _annotations(known)),
-            trace_id,
-            tuple(answers[position]),
-            tuple(gold[position]),
-            seconds,
-        )
-        for position, id_, text, known, trace_id, seconds in db.execute(
-            f"SELECT {columns} FROM run_questions WHERE {where} ORDER BY position", values
-        )
-    ]
+    db.execute("BEGIN")
+    try:
+        answers, gold = _answers(db, where, values), _gold(db, where, values)
+        columns = "position, question_id, question, gold_json, trace_id, seconds"
+        rows = db.execute(f"SELECT {columns} FROM run_questions WHERE {where} ORDER BY position", values)
+        return [
+            RunQuestion(
+                run,
+                position,
+                Question(id_, text, _annotations(known)),
+                trace_id,
+                tuple(answers[position]),
+                tuple(gold[position]),
+                seconds,
+            )
+            for position, id_, text, known, trace_id, seconds in rows
+        ]
+    finally:
+        db.rollback()
 
 
-def _spellings(text: str) -> tuple[str, ...]:
-    return tuple(json.loads(text))
+def _answers(db: Database, where: str, values: Sequence[str]) -> Mapping[int, list[RunAnswer]]:
+    columns = "position, spellings_json, answer, p_right, predicted, gold, repeats"
+    rows = db.execute(
+        f"SELECT {columns} FROM run_answers WHERE {where} ORDER BY position, number", values
+    ).fetchall()
+    found = defaultdict(list)
+    for (position, _, answer, p_right, predicted, gold, repeats), spellings in zip(
+        rows, _spellings(rows), strict=True
+    ):
+        found[position].append(
+            RunAnswer(answer, tuple(spellings), p_right, bool(predicted), gold, bool(repeats))
+        )
+    return found
+
+
+def _gold(db: Database, where: str, values: Sequence[str]) -> Mapping[int, list[RunGold]]:
+    columns = "position, spellings_json, answer, lost"
+    rows = db.execute(
+        f"SELECT {columns} FROM run_gold WHERE {where} ORDER BY position, number", values
+    ).fetchall()
+    found = defaultdict(list)
+    for (position, _, answer, lost), spellings in zip(rows, _spellings(rows), strict=True):
+        found[position].append(RunGold(answer, tuple(spellings), lost))
+    return found
+
+
+def _spellings(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
+    """The second column of all rows, read at once: a call for each would take most of the time."""
+    return json.loads(f"[{','.join(row[1] for row in rows)}]")
 
 
 def _annotations(text: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
