@@ -6,6 +6,7 @@ import csv
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -19,7 +20,8 @@ from encoders import WordEncoder, save_tiny_encoder
 
 from rtv_core.cli import main
 from rtv_core.factory import MODELS
-from rtv_core.records import Judgement, Question, Trace
+from rtv_core.reading.weights import read_card, weights_sha256
+from rtv_core.records import EVIDENCE_SIZES, Judgement, Question, Trace
 from rtv_core.retrieval.dense import SentenceEncoder
 from rtv_core.retrieval.index import build_index, open_index
 from rtv_core.retrieval.manifest import read_manifest
@@ -268,6 +270,58 @@ def test_training_without_what_it_needs_says_what_is_missing(
     ended = run("train", *command, "--data", "absent", "--index", foreign_index, "--out", "trained")
     assert said in complaint(ended)
     assert not Path("trained").exists()
+
+
+MOONS = (
+    {
+        "id": "1",
+        "title": "Moons of Mars",
+        "text": "Mars has two moons, Phobos and Deimos, found in 1877 by Hall.",
+    },
+    {
+        "id": "2",
+        "title": "Uganda",
+        "text": "Uganda is in East Africa. Its capital, Kampala, lies by Lake Victoria.",
+    },
+    {"id": "3", "title": "Hamlet", "text": "Hamlet is a tragedy by William Shakespeare, set in Denmark."},
+)
+ASKED = (
+    {"id": "1", "question": "what are the moons of mars", "answers": [["Phobos"], ["Deimos"]]},
+    {"id": "2", "question": "what is the capital of uganda", "answers": [["Kampala"]]},
+    {"id": "3", "question": "who wrote hamlet", "answers": [["William Shakespeare", "Shakespeare"]]},
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not MODELS.is_dir(), reason="the trained reader is not there")
+def test_calibrating_changes_the_card_alone_and_only_if_something_can_be_fitted(run: Run) -> None:
+    shutil.copytree(MODELS, "models")
+    Path("moons.jsonl").write_text("".join(json.dumps(record) + "\n" for record in MOONS))
+    build_index(Path("moons.jsonl"), Path("moons"), SentenceEncoder())
+    before, weights = read_card(Path("models")), weights_sha256(Path("models"))
+    command = ("train", "calibrate", "--models", "models", "--index", "moons", "--questions", "asked.jsonl")
+
+    Path("asked.jsonl").write_text(json.dumps(ASKED[0] | {"answers": [["Zanzibar"]]}) + "\n")
+    failed = run(*command)
+    assert (failed.code, failed.out) == (1, "")
+    assert "candidates 0 are right: a calibration needs right and wrong ones" in failed.err
+    assert "Traceback" not in failed.err
+    assert read_card(Path("models")) == before
+
+    unknown = {"id": "4", "question": "who is it"}  # without gold it is left out
+    Path("asked.jsonl").write_text("".join(json.dumps(record) + "\n" for record in (*ASKED, unknown)))
+    ended = run(*command)
+    card = read_card(Path("models"))
+    facts = card.training["calibration"]
+    assert ended.out == (
+        f"tau {card.tau:.2f}: F1 {100 * facts['f1']:.1f} on the 3 questions it was chosen on.\n"
+    )
+    assert (facts["tau"], facts["questions"]) == (card.tau, 3)
+    assert [len(row) for row in card.calibration] == [len(before.calibration[0])] * len(EVIDENCE_SIZES)
+    assert card.calibration != before.calibration
+    kept = {"calibration": before.calibration, "tau": before.tau, "training": before.training}
+    assert replace(card, **kept) == before
+    assert weights_sha256(Path("models")) == weights
 
 
 # Judgements

@@ -5,7 +5,9 @@ import os
 import pytest
 
 from rtv_core.factory import MODELS, load_models
+from rtv_core.reading.network import ALL_TOTALS
 from rtv_core.reading.weights import read_card
+from rtv_core.records import EVIDENCE_SIZES
 from rtv_core.settings import Settings
 from rtv_core.thresholds import answers, judge
 
@@ -31,6 +33,14 @@ def test_the_default_tau_is_the_one_that_was_chosen_on_dev():
     card = read_card(MODELS)
     assert card.stage == "verifier"
     assert Settings().verifier.tau == card.tau == card.training["calibration"]["tau"]
+
+
+def test_the_card_has_a_rising_calibration_for_each_evidence_size():
+    rows = read_card(MODELS).calibration
+    assert len(rows) == len(EVIDENCE_SIZES)
+    for _, slope, *totals in rows:
+        assert slope > 0
+        assert len(totals) == ALL_TOTALS
 
 
 def test_a_question_with_two_answers_gets_both_with_evidence_that_covers_them(models):

@@ -1,5 +1,6 @@
 import hashlib
 import json
+import resource
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -23,6 +24,7 @@ from rtv_core.reading.weights import (
     read_card,
     save_network,
     weights_sha256,
+    write_card,
 )
 from rtv_core.records import Passage
 
@@ -251,6 +253,31 @@ def test_the_id_of_a_passage_does_not_matter_to_the_cache_but_its_title_and_text
     assert len(network.read) == 5
 
 
+def test_no_two_pairs_share_a_place_in_the_cache_whatever_characters_they_hold(form):
+    network = Echo()
+    reader = Reader(network, form)
+    apart = [
+        ("q", "Orla\0Karo", "Dorn"),
+        ("q\0Orla", "Karo", "Dorn"),
+        ("q", "Orla", "Karo\0Dorn"),
+        ("q\0Orla\0Karo", "", "Dorn"),
+        ("q", "", "Orla\0Karo\0Dorn"),
+        ("", "q\0Orla", "Karo\0Dorn"),
+        ("q\0", "Orla", "Karo"),
+        ("q", "\0Orla", "Karo"),
+        ("qOrla", "Karo", "Dorn"),
+        ("q", "OrlaKaro", "Dorn"),
+        ("q", "Orla", "KaroDorn"),
+    ]
+    for count, (question, title, text) in enumerate(apart, start=1):
+        (states,) = reader.read(question, [Passage("1", title, text)])
+        assert len(network.read) == count
+        assert states.pair == form.pairs(question, [Passage("1", title, text)])[0]
+    for question, title, text in apart:
+        reader.read(question, [Passage("2", title, text)])
+    assert len(network.read) == len(apart)
+
+
 def test_a_passage_that_is_given_twice_is_read_once(form):
     network = Echo()
     one, two, three = Reader(network, form).read("q", [numbered(2)[0], numbered(2)[1], numbered(2)[0]])
@@ -368,9 +395,17 @@ def test_the_words_of_a_candidate_are_the_mean_of_their_embeddings():
 # The reader on disk
 
 
+@pytest.fixture
+def saved(tmp_path):
+    network, card, _ = tiny_network()
+    save_network(network, card, tmp_path)
+    return tmp_path
+
+
 def test_weights_and_card_come_back_as_they_were_saved(tmp_path):
     network, card, form = tiny_network(seed=5)
-    card = replace(card, stage="verifier", temperature=1.5, bias=-0.25, tau=0.6, training={"seed": 5})
+    rows = [[-0.25, 1.5, 0.1], [0.0, 1e-9, -3.0], [2.0, 1 / 3, 0.0]]
+    card = replace(card, stage="verifier", calibration=rows, tau=0.6, training={"seed": 5})
     save_network(network, card, tmp_path / "model", dtype=torch.float32)
     loaded, read = load_network(tmp_path / "model")
     assert read == card
@@ -416,12 +451,36 @@ def test_the_hash_of_the_weights_is_the_file_s(tmp_path):
 def test_saving_over_a_model_leaves_nothing_else_behind(tmp_path):
     for seed in (0, 1):
         network, card, _ = tiny_network(seed)
-        save_network(network, replace(card, bias=float(seed)), tmp_path)
+        save_network(network, replace(card, tau=float(seed)), tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["reader.safetensors", "rtv.json"]
     loaded, read = load_network(tmp_path)
-    assert read.bias == 1.0
+    assert read.tau == 1.0
     expected = network.relevance.weight.to(torch.bfloat16).float()
     assert torch.equal(loaded.relevance.weight, expected)
+
+
+def test_a_card_is_written_alone_beside_weights_that_stay(saved):
+    weights = (saved / "reader.safetensors").read_bytes()
+    card = replace(read_card(saved), calibration=[[0.5, 2.0]], tau=0.35)
+    write_card(card, saved)
+    assert read_card(saved) == card
+    assert (saved / "reader.safetensors").read_bytes() == weights
+    assert sorted(path.name for path in saved.iterdir()) == ["reader.safetensors", "rtv.json"]
+
+
+def test_a_card_that_breaks_off_while_it_is_written_leaves_the_old_one(saved):
+    before, card = (saved / "rtv.json").read_bytes(), read_card(saved)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, hard))  # as if the disk were full
+    try:
+        with pytest.raises(OSError, match="too large"):
+            write_card(replace(card, tau=0.9), saved)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (saved / "rtv.json").read_bytes() == before
+    write_card(replace(card, tau=0.9), saved)
+    assert read_card(saved).tau == 0.9
+    assert sorted(path.name for path in saved.iterdir()) == ["reader.safetensors", "rtv.json"]
 
 
 def test_a_blank_network_has_the_base_model_s_encoder():
@@ -465,13 +524,6 @@ def test_a_reader_of_another_base_model_is_refused(tmp_path):
     save_tiny_base(tmp_path / "base", seed=1)
     with pytest.raises(MismatchError, match=r"was trained from .* with hash .*requirements\.txt"):
         load_network(tmp_path / "model")
-
-
-@pytest.fixture
-def saved(tmp_path):
-    network, card, _ = tiny_network()
-    save_network(network, card, tmp_path)
-    return tmp_path
 
 
 def change_card(folder, **values):

@@ -7,6 +7,7 @@ from tiny import PASSAGES, QUESTIONS, candidate_of, hits_of, tiny_network
 
 from rtv_core.evidence import rank_evidence
 from rtv_core.factory import Models
+from rtv_core.reading.network import ALL_TOTALS
 from rtv_core.reading.reader import Reader
 from rtv_core.records import EVIDENCE_SIZES, Question, Trace, Verdict
 from rtv_core.report import answer_report
@@ -149,9 +150,14 @@ def test_the_provenance_names_the_corpus_the_models_and_the_settings(models):
     assert json.loads(provenance["settings"])["verifier"]["tau"] == 0.6
 
 
+def calibrated_by(models: Models, offset: float) -> Models:
+    rows = [[offset, 0.3] + [0.0] * ALL_TOTALS for _ in EVIDENCE_SIZES]
+    return replace(models, card=replace(models.card, calibration=rows))
+
+
 def test_calibration_changes_the_scores_and_can_be_left_out(models):
     settings = Settings().with_values({"recaller.relevance": 0.0, "retriever.passages": 5})
-    calibrated = replace(models, card=replace(models.card, temperature=3.0, bias=1.0))
+    calibrated = calibrated_by(models, 1.0)
     scores = [
         [v.at(10) for v in m.pipeline(settings).ask(QUESTIONS[0]).verdicts]
         for m in (models, calibrated, calibrated.uncalibrated())
@@ -161,5 +167,7 @@ def test_calibration_changes_the_scores_and_can_be_left_out(models):
 
 
 def test_the_provenance_tells_one_calibration_from_another(models):
-    calibrated = replace(models, card=replace(models.card, temperature=3.0, bias=1.0))
-    assert calibrated.pipeline(Settings()).provenance != models.pipeline(Settings()).provenance
+    kinds = [models, calibrated_by(models, 1.0), calibrated_by(models, 1.5)]
+    named = [kind.pipeline(Settings()).provenance["calibration"] for kind in kinds]
+    assert len(set(named)) == 3
+    assert [json.loads(name) for name in named] == [kind.card.calibration for kind in kinds]

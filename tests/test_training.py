@@ -5,6 +5,7 @@ import logging
 import math
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,20 +15,21 @@ import pytest
 import torch
 from encoders import WordEncoder
 from fakes import CoverGatherer, PatternRecaller, TableVerifier, WordRetriever
-from tiny import ANSWERS, PASSAGES, QUESTIONS, hits_of, tiny_network
+from tiny import ANSWERS, PASSAGES, QUESTIONS, candidate_of, hits_of, tiny_network
 
-from rtv_core.errors import MissingError, RtvError
+from rtv_core.errors import InputError, MismatchError, MissingError
 from rtv_core.evidence import rank_evidence
 from rtv_core.pipeline import Pipeline
+from rtv_core.reading.network import ALL_TOTALS, FORBIDDEN
 from rtv_core.reading.reader import Reader
-from rtv_core.reading.weights import ReaderCard
+from rtv_core.reading.weights import read_card, save_network, write_card
 from rtv_core.recall.extractive import ExtractiveRecaller
 from rtv_core.recall.merge import unite
 from rtv_core.records import EVIDENCE_SIZES, Passage, Question
-from rtv_core.retrieval.index import build_index, open_index
+from rtv_core.retrieval.index import Index, build_index, open_index
 from rtv_core.settings import RecallerSettings, Settings
 from rtv_core.text import answer_key, same_answer
-from rtv_core.training.calibrate import Calibration, calibrate, fit_logistic
+from rtv_core.training.calibrate import Calibration, calibrate, calibrated_scores, fit_logistic, fit_rows
 from rtv_core.training.examples import (
     Example,
     answer_spans,
@@ -38,12 +40,19 @@ from rtv_core.training.examples import (
 )
 from rtv_core.training.loop import LoopSettings, run_steps
 from rtv_core.training.losses import relevance_loss, span_loss, span_targets
-from rtv_core.training.recaller import RecallerPlan, plan_recaller, recall_losses, train_recaller
+from rtv_core.training.recaller import Item, RecallerPlan, plan_recaller, recall_losses, train_recaller
 from rtv_core.training.run import prepare_examples
-from rtv_core.training.sources import SourceQuestion, held_out_nq, read_sources
+from rtv_core.training.sources import (
+    SourceQuestion,
+    held_out_contexts,
+    held_out_nq,
+    near_any,
+    read_sources,
+)
 from rtv_core.training.verifier import (
     Group,
     VerifierPlan,
+    _candidates,
     _thin,
     plan_verifier,
     train_verifier,
@@ -58,7 +67,7 @@ def even(question: str) -> bool:
     return int(hashlib.sha1(question.encode()).hexdigest(), 16) % 2 == 0
 
 
-NUMBERED = [f"who won race {i}" for i in range(200)]
+NUMBERED = [f"who rode horse{i} at track{i}" for i in range(200)]
 TRAINED = [question for question in NUMBERED if not even(question)]
 HELD_OUT = [question for question in NUMBERED if even(question)]
 
@@ -82,6 +91,26 @@ def squad_like(*questions: tuple[str, str, list[str]]) -> dict[str, object]:
         for text, context, answers in questions
     ]
     return {"version": "1", "data": [{"title": "T", "paragraphs": paragraphs}]}
+
+
+def squad_two(*questions: tuple[str, str, bool]) -> dict[str, object]:
+    """A question, its context and whether it can't be answered."""
+    paragraphs = [
+        {
+            "context": context,
+            "qas": [
+                {
+                    "id": "1",
+                    "question": text,
+                    "is_impossible": impossible,
+                    "answers": [] if impossible else [{"text": context, "answer_start": 0}],
+                    "plausible_answers": [{"text": context, "answer_start": 0}],
+                }
+            ],
+        }
+        for text, context, impossible in questions
+    ]
+    return {"version": "v2.0", "data": [{"title": "T", "paragraphs": paragraphs}]}
 
 
 def multispanqa(question: str, context: str, *answers: list[str], split: str = "train") -> dict[str, object]:
@@ -112,10 +141,14 @@ def data(tmp_path) -> Path:
         squad_like(("who sang it", "Beyla sang.", ["Beyla", "Beyla "]), ("no answer", "None.", [])),
     )
     write(
+        root / "reading/squad/dev-v2.0.json.gz",
+        squad_two(("who never sang it", "Beyla sang.", True), ("who sang blue", "Beyla sang blue.", False)),
+    )
+    write(
         root / "reading/nq-oracle/nq-open-oracle.jsonl.gz",
         [
             nq(TRAINED[0], "Ana Lind won.", "Ana Lind", "Lind"),
-            *(nq(question, "Nobody won.", "Nobody") for question in HELD_OUT),
+            *(nq(question, f"Nobody knows {question}.", "Nobody") for question in HELD_OUT),
         ],
     )
     write(
@@ -143,7 +176,7 @@ def data(tmp_path) -> Path:
     write(root / "reading/re-docred/test_revised.json.gz", [])
     write(
         root / "questions/multispanqa-train.jsonl.gz",
-        [multispanqa("which moons", "Ilo, Brae.", ["Ilo"], ["Brae", "Braë"])],
+        [multispanqa("which lakes are fed", "Ilo, Brae.", ["Ilo"], ["Brae", "Braë"])],
     )
     for split in ("dev", "test"):
         write(
@@ -182,21 +215,24 @@ def data(tmp_path) -> Path:
 def test_each_set_gives_its_questions_with_answers_and_context(data):
     assert read_sources(data) == [
         SourceQuestion("squad", "who sang it", (("Beyla",),), "Beyla sang.", False),
+        SourceQuestion("squad-2.0", "who never sang it", (), "Beyla sang.", False),
         SourceQuestion("nq", TRAINED[0], (("Ana Lind",), ("Lind",)), "Ana Lind won.", True),
         SourceQuestion("quoref", "who are they", (("Ilo",), ("Brae",)), "Ilo and Brae.", False),
         SourceQuestion("quoref", "who else", (("Sef",),), "Sef.", False),
         *(
             SourceQuestion(
-                "re-docred", text, answers, "Velda is by Ana Lind and Holm . Lind wrote Orla .", False
+                "re-docred", text, answers, "Velda is by Ana Lind and Holm . Lind wrote Orla .", False, about
             )
-            for text, answers in (
-                ("who wrote Velda", (("Ana Lind", "Lind"), ("Holm",))),
-                ("what books did Holm write", (("Velda",),)),
-                ("what books did Ana Lind write", (("Velda",), ("Orla",))),
-                ("who wrote Orla", (("Ana Lind", "Lind"),)),
+            for text, answers, about in (
+                ("who wrote Velda", (("Ana Lind", "Lind"), ("Holm",)), ("Velda",)),
+                ("what books did Holm write", (("Velda",),), ("Holm",)),
+                ("what books did Ana Lind write", (("Velda",), ("Orla",)), ("Ana Lind", "Lind")),
+                ("who wrote Orla", (("Ana Lind", "Lind"),), ("Orla",)),
             )
         ),
-        SourceQuestion("multispanqa", "which moons", (("Ilo",), ("Brae", "Braë")), "Ilo, Brae.", True),
+        SourceQuestion(
+            "multispanqa", "which lakes are fed", (("Ilo",), ("Brae", "Braë")), "Ilo, Brae.", True
+        ),
         SourceQuestion("ambignq", "When did it open?", (("1887", "in 1887"), ("1952",)), "", True),
         SourceQuestion("webquestions", "where did she live?", (("Dorn",), ("Karo",)), "", True),
     ]
@@ -222,11 +258,106 @@ def test_nq_questions_of_even_hash_and_dev_and_test_questions_never_come_out_of_
     )
     write(
         data / "questions/multispanqa-train.jsonl.gz",
-        [multispanqa(q, "Ilo.", ["Ilo"]) for q in [*asked, "which moons"]],
+        [multispanqa(q, "Ilo.", ["Ilo"]) for q in [*asked, "which lakes are fed"]],
     )
     out = read_sources(data)
     assert not {answer_key(q.text) for q in out} & {answer_key(text) for text in [*unseen, *HELD_OUT]}
-    assert {q.text for q in out} >= {"who sang it", "which moons", TRAINED[0]}
+    assert {q.text for q in out} >= {"who sang it", "which lakes are fed", TRAINED[0]}
+
+
+def of_parity(question: str, is_even: bool) -> str:
+    """The question with as many question marks as its hash needs."""
+    while even(question) != is_even:
+        question += "?"
+    return question
+
+
+@pytest.mark.parametrize("holder", ["dev", "test", "nq", None])
+def test_near_copies_of_held_out_questions_come_out_of_no_set(data, holder):
+    held = "who wrote velda"
+    asked = ["The one who first wrote the Velda", "where do figs grow best"]
+    write(
+        data / "reading/squad/train-v1.1.json.gz",
+        squad_like(*((text, "Karo.", ["Karo"]) for text in asked)),
+    )
+    write(
+        data / "reading/squad/dev-v2.0.json.gz",
+        squad_two(*((text, "Karo.", True) for text in asked)),
+    )
+    write(
+        data / "reading/nq-oracle/nq-open-oracle.jsonl.gz",
+        [nq(of_parity(text, False), "Karo.", "Karo") for text in asked]
+        + [nq(of_parity(held, True), "Ana Lind.", "Ana Lind")] * (holder == "nq"),
+    )
+    write(
+        data / "reading/quoref/official-QUOREF-valid.json.gz",
+        squad_like(*((text, "Karo.", ["Karo"]) for text in asked)),
+    )
+    write(
+        data / "questions/multispanqa-train.jsonl.gz",
+        [multispanqa(text, "Karo.", ["Karo"]) for text in asked],
+    )
+    write(
+        data / "questions/ambignq/train_light.json.gz",
+        [
+            {"id": text, "question": text, "annotations": [{"type": "singleAnswer", "answer": ["Karo"]}]}
+            for text in asked
+        ],
+    )
+    write(
+        data / "questions/webquestions/trainmodel.json.gz",
+        [{"qId": text, "answers": ["Karo"], "qText": text} for text in asked],
+    )
+    if holder in ("dev", "test"):
+        write(
+            data / f"questions/multispanqa-{holder}.jsonl.gz",
+            [multispanqa(held, "Ana Lind.", ["Ana Lind"], split=holder)],
+        )
+    sets = {"squad", "squad-2.0", "nq", "quoref", "re-docred", "multispanqa", "ambignq", "webquestions"}
+    out = read_sources(data)
+    copied = {q.set for q in out if "velda" in q.text.casefold()}
+    assert copied == (set() if holder else sets)
+    # The facts of the documents are turned into other questions, too.
+    assert {q.set for q in out if "velda" not in q.text.casefold()} == sets
+
+
+@pytest.mark.parametrize(
+    ("question", "near"),
+    [
+        ("who won the 1950 cup in karo", True),
+        ("WHO WON, in Karo, the 1950 Cup?", True),
+        ("who won a cup in karo", True),
+        ("won 1950", True),  # two of four words
+        ("who won 1950 races", False),  # two of five
+        ("won", False),
+        ("who won the 1950 cup of dorn and its shield", True),  # three of six
+        ("who won the 1950 cup of dorn and its silver shield", False),  # three of seven
+        ("who was in the", False),  # small words alone
+        ("", False),
+        ("?!", False),
+    ],
+)
+def test_a_near_copy_shares_half_of_the_content_words(question, near):
+    tell = near_any(["who won the 1950 cup in karo", "where do figs grow", "?"])
+    assert tell(question) is near
+    assert not near_any([])(question)
+
+
+def test_questions_of_small_words_alone_are_compared_by_these():
+    tell = near_any(["who is it"])
+    assert tell("Who is it?")
+    assert not tell("where did they do that")
+    assert not tell("who is karo")
+
+
+def test_the_contexts_of_dev_test_and_held_out_questions_are_known(data, tmp_path):
+    expected = [
+        "The dev context.",
+        "The test context.",
+        *(f"Nobody knows {question}." for question in HELD_OUT),
+    ]
+    assert held_out_contexts(data) == expected
+    assert held_out_contexts(tmp_path / "nowhere") == []
 
 
 def test_the_held_out_half_of_nq_is_that_of_even_sha1():
@@ -238,8 +369,8 @@ def test_a_set_that_is_absent_is_left_out_with_a_warning(data, caplog):
     (data / "reading/squad/train-v1.1.json.gz").unlink()
     with caplog.at_level(logging.WARNING):
         sets = {question.set for question in read_sources(data)}
-    assert sets == {"nq", "quoref", "re-docred", "multispanqa", "ambignq", "webquestions"}
-    assert "Leaving out squad" in caplog.text
+    assert sets == {"squad-2.0", "nq", "quoref", "re-docred", "multispanqa", "ambignq", "webquestions"}
+    assert "Leaving out squad: no file" in caplog.text
 
 
 def test_a_folder_without_any_set_is_refused(tmp_path):
@@ -280,6 +411,59 @@ def test_the_share_of_a_set_is_drawn_by_seed_with_several_answers_first():
 def test_a_passage_answers_does_not_or_may(text, is_open, row, rank, status):
     example = Example("s", "q", (("Karo", "second spelling"), ("Dorn",)), is_open, (7,), (), ())
     assert example.status(row, rank, Passage("1", "Karo", text)) == status
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "is_open", "row", "status"),
+    [
+        ("", "The Old Velda is a town.", False, 1, "unknown"),
+        ("Velda (town)", "It is a town.", False, 1, "unknown"),
+        ("Velda (town)", "It is a town.", True, 1, "unknown"),
+        ("", "It is a town.", False, 1, "negative"),
+        ("", "The Veldas sang.", False, 1, "negative"),
+        ("", "Velda is by Karo.", False, 1, "unknown"),
+        ("", "Velda is by Karo.", True, 1, "positive"),
+        ("Velda", "Velda is a town.", False, 7, "negative"),  # its own context, known as a whole
+    ],
+)
+def test_another_passage_on_the_entity_asked_for_may_answer(title, text, is_open, row, status):
+    example = Example("s", "q", (("Karo",),), is_open, (7,), (), (), ("Velda", "Old Velda"))
+    assert example.status(row, 1, Passage("1", title, text)) == status
+    if status == "unknown" and "Karo" not in text:
+        assert replace(example, about=()).status(row, 1, Passage("1", title, text)) == "negative"
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "status"),
+    [
+        ("It was the US.", 1, "unknown"),  # so short that it may stand there by chance
+        ("It was the United States.", 1, "positive"),
+        ("It was us.", 1, "unknown"),
+        ("It was Dorn.", 1, "negative"),
+        ("It was the US.", 7, "positive"),
+        ("It was us.", 7, "negative"),
+        ("It was the UNITED STATES.", 7, "positive"),
+        ("It was Ivy.", 1, "unknown"),
+        ("It was Ives.", 1, "positive"),  # four characters
+    ],
+)
+def test_a_short_answer_counts_in_its_own_context_alone_and_as_written(text, row, status):
+    answers = (("US", "United States"), ("Ivy",), ("Ives",))
+    example = Example("s", "q", answers, True, (7,), (), ())
+    assert example.status(row, 1, Passage("1", "", text)) == status
+
+
+def test_short_answers_have_spans_where_they_stand_as_written():
+    text = "The US told us: IVES, not Ivy or ivy or the U.S. of 5 %."
+    spans = answer_spans(Passage("1", "", text), (("US",), ("Ivy", "ivy"), ("Ives",), ("of 5",), ("the",)))
+    assert [(text[a:b], a) for a, b in spans] == [
+        ("US", 4),
+        ("IVES", 16),
+        ("Ivy", 26),
+        ("ivy", 33),
+        ("the", 40),
+        ("of 5", 49),
+    ]
 
 
 def test_answer_spans_are_every_place_of_every_answer_and_none_inside_another_of_the_same():
@@ -328,14 +512,65 @@ def test_the_rows_cut_from_a_context_are_found_whatever_its_spacing_and_marks():
     assert example.dense == (0.9, 0.5, 0.1)
 
 
-def test_passages_of_dev_and_test_contexts_are_neither_retrieved_nor_gold():
-    (example,) = built([asking("Velda")], BLOCKS, [4, 1, 3, 0], forbidden=[CONTEXT[: CONTEXT.index("Merin")]])
+def test_passages_that_repeat_dev_and_test_contexts_are_neither_retrieved_nor_gold():
+    # The first and the fourth are nearly alike.
+    (example,) = built([asking("Velda")], BLOCKS, [1, 3, 4, 0], forbidden=[CONTEXT[: CONTEXT.index("Merin")]])
     assert example.gold == (1, 2)
-    assert example.rows == (4, 1, 3)
-    assert len(example.dense) == 3
+    assert example.rows == (1, 4)
+    assert example.dense == pytest.approx((0.9, 0.3667))
     whole = built([asking("Velda", context="")], BLOCKS, [4, 1, 3, 0, 2], forbidden=[CONTEXT])
-    assert [(e.gold, e.rows, e.dense) for e in whole] == [((), (4, 3), (0.9, 0.5))]
+    assert [(e.gold, e.rows, e.dense) for e in whole] == [((), (4,), (0.9,))]
     assert built([asking("Merin")], BLOCKS, [4, 1, 3, 0, 2], forbidden=[CONTEXT]) == []
+
+
+LONG = Passage("l", "", " ".join(f"x{i}" for i in range(27)))
+"""A passage of 20 runs of eight words."""
+
+
+@pytest.mark.parametrize(
+    ("first", "words", "is_read"),
+    [
+        (0, 10, True),  # 3 of 20 runs
+        (12, 10, True),
+        (0, 11, False),  # 4 of 20
+        (12, 11, False),
+        (0, 27, False),
+    ],
+)
+def test_a_passage_that_shares_a_fifth_of_its_runs_with_a_test_context_is_never_read(first, words, is_read):
+    shared = LONG.text.split()[first : first + words]
+    context = "Before it, " + " -- ".join(shared).upper() + ", and after."
+    passages = (LONG, *BLOCKS)
+    (example,) = built([asking("Velda", context="")], passages, [0, 3, 5], forbidden=["Other.", context])
+    assert (0 in example.rows) == is_read
+    assert {3, 5} <= set(example.rows)
+    # Nor is it read where it is the context of a question.
+    gold = built([asking("x1", context=LONG.text)], passages, [5], forbidden=[context])
+    assert [e.gold for e in gold] == ([(0,)] if is_read else [])
+
+
+def test_runs_that_are_shared_in_another_order_repeat_nothing():
+    words = LONG.text.split()
+    context = " ".join(word for i in range(0, 21, 7) for word in [*words[i : i + 7], "but"])
+    (example,) = built([asking("Velda", context="")], (LONG, *BLOCKS), [0, 5], forbidden=[context])
+    assert example.rows == (0, 5)
+
+
+def seeming(context: str = CONTEXT) -> SourceQuestion:
+    return SourceQuestion("squad-2.0", "where is no river", (), context, False)
+
+
+def test_a_question_without_answers_is_kept_with_the_context_that_seems_to_answer_it():
+    (example,) = built([seeming()], BLOCKS, [4, 1])
+    assert (example.answers, example.gold, example.rows) == ((), (0, 1, 2), (4, 1))
+    assert {example.status(row, None, BLOCKS[row]) for row in example.gold} == {"negative"}
+    assert built([seeming("Of all this the corpus says nothing.")], BLOCKS, [4, 1]) == []
+    assert built([seeming()], BLOCKS, [4, 1], forbidden=[CONTEXT]) == []
+
+
+def test_the_entity_asked_for_comes_along_with_its_question():
+    (example,) = built([replace(asking("Velda"), about=("Karo", "Old Karo"))], BLOCKS, [4, 1])
+    assert example.about == ("Karo", "Old Karo")
 
 
 def test_a_short_passage_of_a_test_context_is_kept_out_too():
@@ -365,11 +600,25 @@ def test_an_answer_that_is_ranked_too_low_makes_no_question_answerable():
 
 
 def test_examples_come_back_as_they_were_saved(tmp_path):
-    examples = built([asking("Merin"), asking("Velda", context="")], BLOCKS, [4, 1, 3])
+    asked = [asking("Merin"), replace(asking("Velda", context=""), about=("Karo", "Kåro")), seeming()]
+    examples = built(asked, BLOCKS, [4, 1, 3])
     path = tmp_path / "examples.jsonl.gz"
-    assert save_examples(examples, path) == 2
-    assert load_examples(path) == examples
+    assert save_examples(examples, path, "these sets") == 3
+    assert load_examples(path, "these sets") == examples
     assert [p.name for p in tmp_path.iterdir()] == ["examples.jsonl.gz"]
+
+
+def test_examples_that_were_made_from_something_else_are_refused(tmp_path):
+    path = tmp_path / "examples.jsonl.gz"
+    save_examples(built([asking("Merin")], BLOCKS, [4, 1, 3]), path, "these sets")
+    with pytest.raises(MismatchError, match=r"made over another index or from other sets\. Delete the file"):
+        load_examples(path, "those sets")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        _, *rows = file
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(rows)  # as an earlier version wrote them: nothing says what they were made from
+    with pytest.raises(MismatchError, match="Delete the file"):
+        load_examples(path, "these sets")
 
 
 def test_examples_whose_making_broke_off_are_not_there(tmp_path):
@@ -379,16 +628,21 @@ def test_examples_whose_making_broke_off_are_not_there(tmp_path):
 
     path = tmp_path / "examples.jsonl.gz"
     with pytest.raises(KeyboardInterrupt):
-        save_examples(breaking(), path)
+        save_examples(breaking(), path, "")
     assert not path.exists()
 
 
-def test_examples_are_made_once_over_an_index_without_the_passages_of_the_test(data, tmp_path):
-    corpus = tmp_path / "corpus.jsonl"
-    rows = [{"id": p.id, "title": p.title, "text": p.text} for p in PASSAGES]
+def indexed(passages: Sequence[Passage], folder: Path, encoder: WordEncoder) -> Index:
+    corpus = folder.with_suffix(".jsonl")
+    rows = [{"id": p.id, "title": p.title, "text": p.text} for p in passages]
     corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    build_index(corpus, folder, encoder)
+    return open_index(folder, encoder.fingerprint)
+
+
+def test_examples_are_made_once_over_an_index_without_the_passages_of_the_test(data, tmp_path):
     encoder = WordEncoder()
-    build_index(corpus, tmp_path / "index", encoder)
+    index, path = indexed(PASSAGES, tmp_path / "index", encoder), tmp_path / "out" / "examples.jsonl.gz"
     write(
         data / "questions/multispanqa-test.jsonl.gz",
         [multispanqa("which test moons", PASSAGES[3].text, ["Ilo"], split="test")],
@@ -397,16 +651,35 @@ def test_examples_are_made_once_over_an_index_without_the_passages_of_the_test(d
         data / "reading/nq-oracle/nq-open-oracle.jsonl.gz",
         [nq(TRAINED[0], PASSAGES[0].text, "Merin"), nq(HELD_OUT[0], PASSAGES[1].text, "Ana Lind")],
     )
-    index, path = open_index(tmp_path / "index", encoder.fingerprint), tmp_path / "out" / "examples.jsonl.gz"
     examples = prepare_examples(data, index, encoder, path)
     named = {e.text: [index.passages[row].id for row in (*e.gold, *e.rows)] for e in examples}
     assert named[TRAINED[0]][0] == "p00"
     assert HELD_OUT[0] not in named
-    assert all("p03" not in ids for ids in named.values())
-    assert len(named[TRAINED[0]]) == 1 + len(PASSAGES) - 1
+    assert not any({"p01", "p03"} & set(ids) for ids in named.values())
+    assert len(named[TRAINED[0]]) == 1 + len(PASSAGES) - 2
     asked = len(encoder.texts)
     assert prepare_examples(data, index, encoder, path) == examples
     assert len(encoder.texts) == asked
+
+
+def test_examples_made_over_another_index_or_from_other_sets_are_refused(data, tmp_path):
+    write(data / "reading/nq-oracle/nq-open-oracle.jsonl.gz", [nq(TRAINED[0], PASSAGES[0].text, "Merin")])
+    encoder = WordEncoder()
+    index, path = indexed(PASSAGES, tmp_path / "index", encoder), tmp_path / "examples.jsonl.gz"
+    examples = prepare_examples(data, index, encoder, path)
+    assert examples
+    others = [
+        (data, indexed(PASSAGES[:-1], tmp_path / "shorter", encoder)),
+        (data, indexed(PASSAGES, tmp_path / "encoded", WordEncoder(fingerprint="1" * 64))),
+    ]
+    for sets, other in others:
+        with pytest.raises(MismatchError, match="made over another index or from other sets"):
+            prepare_examples(sets, other, encoder, path)
+    (data / "reading/squad/train-v1.1.json.gz").unlink()
+    with pytest.raises(MismatchError, match="made over another index or from other sets"):
+        prepare_examples(data, index, encoder, path)
+    path.unlink()
+    assert prepare_examples(data, index, encoder, path) == examples  # no passage answers those left out
 
 
 # Losses
@@ -556,6 +829,25 @@ def test_a_recaller_sees_each_example_with_its_answers_and_irrelevant_passages_b
         assert item.passage != PASSAGES[QUESTIONS.index(item.question)]
 
 
+def seeming_examples(name: str = "squad-2.0") -> list[Example]:
+    """The questions of the tiny world as if nothing answered them."""
+    return [replace(example, set=name, answers=()) for example in world_examples()]
+
+
+def test_a_recaller_reads_of_a_question_without_answers_its_context_alone_as_irrelevant():
+    examples = [replace(example, gold=(i, 8)) for i, example in enumerate(seeming_examples())]
+    plan = RecallerPlan(batch=16, alpha_neg=1.0, repeats=(("squad-2.0", 30),))
+    items = [item for batch in plan_recaller(examples, PASSAGES, plan) for item in batch]
+    own = [Item(question, PASSAGES[i], ()) for i, question in enumerate(QUESTIONS)]
+    other = [Item(question, PASSAGES[8], ()) for question in QUESTIONS]
+    assert set(items) == {*own, *other}
+    assert Counter(item.question for item in items) == dict.fromkeys(QUESTIONS, 30)
+    # Once, if nothing is said of the set, beside questions that are answered.
+    plan = RecallerPlan(batch=16, alpha_neg=0.0, repeats=())
+    items = [i for b in plan_recaller(seeming_examples() + world_examples(), PASSAGES, plan) for i in b]
+    assert sorted(bool(item.answers) for item in items) == [False] * 8 + [True] * 8
+
+
 def test_a_batch_holds_passages_of_like_length_and_no_more_than_the_plan_says():
     plan = RecallerPlan(batch=8, alpha_neg=1.0, repeats=(("nq", 4),))
     batches = plan_recaller(world_examples(), PASSAGES, plan)
@@ -607,11 +899,43 @@ def test_unanswered_groups_hold_no_passage_that_is_known_to_answer():
     assert not any("positive" in group.statuses for group in groups)
 
 
+@pytest.mark.parametrize("unanswered", [0.0, 1.0])
+def test_a_group_of_a_question_without_answers_holds_its_context_and_nothing_right(unanswered):
+    examples = [replace(e, rows=e.rows[3:], dense=e.dense[3:]) for e in seeming_examples()]
+    groups = groups_of(examples, unanswered=unanswered, shares=(("squad-2.0", 9),), repeats=())
+    assert len(groups) == 8
+    for group in groups:
+        own = group.hits[-1]
+        assert own.passage == PASSAGES[QUESTIONS.index(group.question)]
+        assert own.rank == len(PASSAGES) - 3
+        assert group.answers == ()
+        assert set(group.statuses) == {"negative"}
+        assert set(group.spans) == {()}
+
+
+def test_of_a_long_context_that_only_seems_to_answer_two_passages_are_read_for_sure():
+    example = replace(seeming_examples()[0], gold=(11, 12, 13), rows=tuple(range(11)))
+    ((group,),) = plan_verifier(
+        [replace(example, dense=example.dense[:11])], PASSAGES, VerifierPlan(passages=6)
+    )
+    assert [hit.passage.id for hit in group.hits][-2:] == ["p11", "p12"]
+
+
+def test_passages_on_the_entity_asked_for_are_unknown_in_a_group():
+    example = replace(world_examples()[0], about=("Dorn", "Orla"))
+    ((group,),) = plan_verifier([example], PASSAGES, VerifierPlan(passages=14, unanswered=0.0, repeats=()))
+    statuses = {hit.passage.id: status for hit, status in zip(group.hits, group.statuses, strict=True)}
+    on_it = {p.id for p in PASSAGES if "Dorn" in f"{p.title} {p.text}"} & set(statuses)
+    assert len(on_it) == 2
+    assert {name for name, status in statuses.items() if status == "unknown"} == on_it
+    assert statuses["p00"] == "positive"
+
+
 def test_at_most_four_answering_passages_are_read():
     same = tuple(Passage(f"s{i}", "", f"Karo is number {i}.") for i in range(9)) + PASSAGES
     rows = tuple(range(20))
     example = Example("nq", "where", (("Karo",),), True, (), rows, tuple(1 - r / 100 for r in rows))
-    plan = VerifierPlan(passages=10, unanswered=0.0)
+    plan = VerifierPlan(passages=10, unanswered=0.0, repeats=())
     ((group,),) = plan_verifier([example], same, plan)
     assert group.statuses.count("positive") == 4
     assert "unknown" not in group.statuses
@@ -621,7 +945,7 @@ def test_a_context_that_was_not_retrieved_is_read_as_one_of_the_worst_ranked():
     example = world_examples()[0]
     rows = tuple(row for row in example.rows if row != 0)
     example = replace(example, rows=rows, dense=example.dense[: len(rows)])
-    ((group,),) = plan_verifier([example], PASSAGES, VerifierPlan(passages=6, unanswered=0.0))
+    ((group,),) = plan_verifier([example], PASSAGES, VerifierPlan(passages=6, unanswered=0.0, repeats=()))
     assert group.hits[-1].passage == PASSAGES[0]
     assert group.hits[-1].rank == len(rows)
     assert group.statuses[-1] == "positive"
@@ -681,6 +1005,55 @@ def test_a_passage_that_may_answer_teaches_the_recaller_nothing():
     assert (losses["span"].item(), losses["relevance"].item()) == (0, 0)
 
 
+def candidates_of(proposed: Sequence[Sequence[str]], *statuses: str) -> dict[str, bool]:
+    """The candidates of a group that the verifier learns from, and whether they are right.
+
+    The question has the answers "Karo" and "Dorn"; passage i proposes the words `proposed[i]`.
+    """
+    _, _, form = tiny_network()
+    passages = [Passage(str(i), "", f"{' '.join(words)}.") for i, words in enumerate(proposed)]
+    pairs = form.pairs("where", passages)
+    scores = torch.full((len(pairs), max(len(pair.ids) for pair in pairs), 3), FORBIDDEN)
+    for row, (pair, words) in enumerate(zip(pairs, proposed, strict=True)):
+        for word in words:
+            start = passages[row].text.index(word)
+            first, last = pair.tokens_of(start, start + len(word))
+            scores[row, first, last - first] = 2.0
+    answers = (("Karo", "Old Karo"), ("Dorn",))
+    group = Group("where", answers, hits_of(passages), statuses, ((),) * len(passages), 10)
+    # As many rows before it: the group of another question.
+    relevance = torch.zeros(2 * len(pairs))
+    rows = range(len(pairs), 2 * len(pairs))
+    evidence, right = _candidates(group, pairs, scores, relevance, rows)
+    return {body.candidate.answer: value for body, value in zip(evidence, right, strict=True)}
+
+
+def test_a_right_string_counts_only_where_some_passage_is_known_to_support_it():
+    proposed = [["Karo", "Orla"], ["Dorn", "Sund"]]
+    every = {"Karo": True, "Dorn": True, "Orla": False, "Sund": False}
+    assert candidates_of(proposed, "positive", "positive") == every
+    assert candidates_of(proposed, "positive", "negative") == every
+    wrong = {"Orla": False, "Sund": False}
+    assert candidates_of(proposed, "negative", "negative") == wrong
+    assert candidates_of(proposed, "unknown", "negative") == {"Sund": False}
+
+
+def test_a_wrong_candidate_that_only_passages_of_unknown_status_gave_is_left_out():
+    proposed = [["Karo", "Orla"], ["Orla", "Sund"], ["Merin", "Sund"]]
+    assert candidates_of(proposed, "unknown", "unknown", "unknown") == {}
+    assert candidates_of(proposed, "positive", "unknown", "unknown") == {"Karo": True, "Orla": False}
+    known = {"Karo": True, "Orla": False, "Sund": False, "Merin": False}
+    assert candidates_of(proposed, "positive", "unknown", "negative") == known
+
+
+def test_a_question_of_which_nothing_is_known_gives_the_verifier_nothing_to_learn():
+    network, _, form = tiny_network()
+    group = group_of(0, PASSAGES[8])
+    nothing = replace(group, statuses=("unknown",) * 2, spans=((),) * 2)
+    assert "verify" in verify_losses(network, form, [group], 10, random.Random(0))
+    assert set(verify_losses(network, form, [nothing], 10, random.Random(0))) == {"span", "relevance"}
+
+
 def test_the_verifier_s_loss_is_the_same_for_questions_together_as_for_each():
     network, _, form = tiny_network()
     groups = [group_of(0, PASSAGES[8]), group_of(3, PASSAGES[9], PASSAGES[10])]
@@ -704,8 +1077,15 @@ RECALLER = RecallerPlan(batch=4, alpha_neg=0.5, repeats=(("nq", 2),), seed=3)
 VERIFIER = VerifierPlan(passages=4, questions=2, shares=(("nq", 8),), repeats=(("nq", 2),), seed=3)
 
 
-def run(stage: str, folder: Path, network_seed: int = 0, stop_after: int | None = None):
-    """Train a tiny network; returns it and the steps that were reported."""
+def run(
+    stage: str,
+    folder: Path,
+    network_seed: int = 0,
+    stop_after: int | None = None,
+    passages: Sequence[Passage] = PASSAGES,
+    **plan: object,
+):
+    """Train a tiny network; returns it and the steps that were reported. `plan` changes the stage's plan."""
     network, _, form = tiny_network(network_seed)
     steps = []
 
@@ -714,9 +1094,9 @@ def run(stage: str, folder: Path, network_seed: int = 0, stop_after: int | None 
         if done == stop_after:
             raise Killed
 
-    train, plan = {"recaller": (train_recaller, RECALLER), "verifier": (train_verifier, VERIFIER)}[stage]
+    train, own = {"recaller": (train_recaller, RECALLER), "verifier": (train_verifier, VERIFIER)}[stage]
     try:
-        train(network, form, world_examples(), PASSAGES, folder, plan, LOOP, progress)
+        train(network, form, world_examples(), passages, folder, replace(own, **plan), LOOP, progress)
     except Killed:
         return None, steps
     return network, steps
@@ -731,8 +1111,8 @@ def test_a_run_that_was_stopped_goes_on_and_ends_as_an_unbroken_one(stage, tmp_p
     whole, steps = run(stage, tmp_path / "whole")
     assert steps == list(range(1, len(steps) + 1))
     _, before = run(stage, tmp_path / "broken", stop_after=5)
-    # Other initial weights: everything must come from the checkpoint of step 4.
-    resumed, after = run(stage, tmp_path / "broken", network_seed=1)
+    torch.manual_seed(99)  # whatever else drew numbers meanwhile
+    resumed, after = run(stage, tmp_path / "broken")
     assert before == [1, 2, 3, 4, 5]
     assert after == list(range(5, len(steps) + 1))
     assert same_weights(whole, resumed)
@@ -767,11 +1147,38 @@ def test_a_step_without_a_finite_gradient_is_left_out(tmp_path, caplog):
     assert "Step 1 has no finite gradient" in caplog.text
 
 
-def test_a_checkpoint_of_another_plan_is_refused(tmp_path):
-    network, _, form = tiny_network()
-    train_recaller(network, form, world_examples(), PASSAGES, tmp_path, RECALLER, LOOP)
-    with pytest.raises(RtvError):
-        train_verifier(network, form, world_examples(), PASSAGES, tmp_path, VERIFIER, LOOP)
+OTHERWISE = [replace(p, text=p.text.replace("turns", "flows")) for p in PASSAGES]
+"""The same passages with one other word, which changes no span."""
+
+
+@pytest.mark.parametrize("stage", ["recaller", "verifier"])
+def test_a_checkpoint_of_another_run_is_refused_and_the_same_run_goes_on(stage, tmp_path):
+    run(stage, tmp_path, stop_after=3)
+    kept = (tmp_path / "checkpoint.pt").read_bytes()
+    others = ({"network_seed": 1}, {"passages": OTHERWISE}, {"seed": 4})
+    for other in others:
+        with pytest.raises(InputError, match=r"another training\. Name another folder by --out"):
+            run(stage, tmp_path, **other)
+    assert (tmp_path / "checkpoint.pt").read_bytes() == kept
+    _, steps = run(stage, tmp_path)
+    assert steps[0] == 3
+
+
+def test_a_plan_that_would_make_the_same_batches_is_another_plan_all_the_same(tmp_path):
+    run("verifier", tmp_path, stop_after=3)
+    with pytest.raises(InputError, match="another training"):
+        run("verifier", tmp_path, invalid=9)
+
+
+def test_a_checkpoint_of_the_other_stage_or_without_a_plan_is_refused(tmp_path):
+    run("recaller", tmp_path, stop_after=3)
+    with pytest.raises(InputError, match="another training"):
+        run("verifier", tmp_path)
+    kept = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    del kept["plan"]
+    torch.save(kept, tmp_path / "checkpoint.pt")
+    with pytest.raises(InputError, match="another training"):
+        run("recaller", tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -827,44 +1234,143 @@ def test_the_verifier_ranks_the_right_candidates_of_eight_examples_above_wrong_o
 
 
 class _FactsVerifier(TableVerifier):
-    """Its only fact is the logit of its score."""
+    """Its only fact is the logit of its score, in another unit for each evidence size."""
 
     def calibration_facts(self, question, evidence):
         scores = [verdict.at(10) for verdict in self.verify(question, evidence)]
-        return np.array([[math.log(p / (1 - p))] for p in scores])
+        logits = np.array([[math.log(p / (1 - p))] for p in scores]).reshape(-1, 1)
+        return np.stack([logits * k for k in EVIDENCE_SIZES])
 
 
-def test_calibration_moves_the_scores_so_that_tau_parts_right_from_wrong():
+def races(scores: dict[str, float]) -> Pipeline:
+    """Race i was won by Anna i before Bert i; the verifier gives the scores."""
     passages = [Passage(f"p{i}", "", f"Race {i} was won by Anna{i} before Bert{i}.") for i in range(6)]
-    scores = {f"Anna{i}": 0.95 for i in range(6)} | {f"Bert{i}": 0.91 for i in range(6)}
-    pipeline = Pipeline(
+    return Pipeline(
         WordRetriever(passages),
         PatternRecaller(r"(Anna|Bert)\d"),
         CoverGatherer(),
         _FactsVerifier(scores),
         Settings(),
     )
-    questions = [
-        Question(str(i), f"who won race {i}", ((tuple((f"Anna{j}",) for j in range(6))),)) for i in range(2)
-    ]
+
+
+ANNAS = tuple(f"Anna{j}" for j in range(6))
+
+
+def asked_of_races(answers: Sequence[str] = ANNAS) -> list[Question]:
+    gold = (tuple((answer,) for answer in answers),)
+    return [Question(str(i), f"who won race {i}", gold) for i in range(2)]
+
+
+def test_calibration_moves_the_scores_so_that_tau_parts_right_from_wrong():
+    pipeline = races({f"Anna{i}": 0.95 for i in range(6)} | {f"Bert{i}": 0.91 for i in range(6)})
     done = []
-    result = calibrate(pipeline, questions, lambda *step: done.append(step))
+    result = calibrate(pipeline, asked_of_races(), lambda *step: done.append(step))
     assert done == [(1, 2), (2, 2)]
     assert (result.f1, result.questions) == (1.0, 2)
     for p, right in ((0.95, True), (0.91, False)):
-        moved = (math.log(p / (1 - p)) + result.bias) / result.temperature
-        assert (1 / (1 + math.exp(-moved)) > result.tau) == right
+        logit = math.log(p / (1 - p))
+        moved = [
+            offset + slope * logit * k for (offset, slope), k in zip(result.rows, (1, 5, 10), strict=True)
+        ]
+        # Each size has a row of its own, which undoes that its facts are larger.
+        assert moved == pytest.approx([moved[0]] * 3, rel=1e-4)
+        assert (1 / (1 + math.exp(-moved[2])) > result.tau) == right
 
 
-def test_a_calibration_is_written_into_the_card_beside_what_is_there():
-    card = ReaderCard("base", "0" * 64, "verifier", training={"verifier": {"seed": 2}})
-    applied = Calibration(1.5, -0.5, (0.1, 0.2), 0.6, 0.4, 136).applied(card)
-    assert (applied.temperature, applied.bias, applied.tau) == (1.5, -0.5, 0.6)
-    assert applied.totals == [0.1, 0.2]
-    assert applied.training["verifier"] == {"seed": 2}
-    assert applied.training["calibration"]["questions"] == 136
-    plain = replace(applied, temperature=1.0, bias=0.0, totals=None, tau=0.5, training=card.training)
-    assert plain == card
+def test_questions_of_which_no_candidate_or_every_one_is_right_calibrate_nothing():
+    pipeline = races({f"Anna{i}": 0.95 for i in range(6)} | {f"Bert{i}": 0.91 for i in range(6)})
+    everyone = [f"{name}{i}" for name in ("Anna", "Bert") for i in range(6)]
+    for answers in (["Zoe"], everyone):
+        with pytest.raises(
+            InputError, match=r"are right: a calibration needs right and wrong ones\. Name dev"
+        ):
+            calibrate(pipeline, asked_of_races(answers))
+
+
+def test_a_verifier_that_scores_wrong_candidates_higher_is_not_calibrated():
+    pipeline = races({f"Anna{i}": 0.91 for i in range(6)} | {f"Bert{i}": 0.95 for i in range(6)})
+    with pytest.raises(InputError, match=r"scores wrong candidates higher\. Train it longer"):
+        calibrate(pipeline, asked_of_races())
+
+
+def drawn_facts(
+    slopes: Sequence[float], totals: Sequence[float], offset: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The facts of each size, whose slopes are these, and labels drawn by them."""
+    rng = np.random.default_rng(5)
+    columns = rng.normal(size=(20_000, 1 + len(totals)))
+    p = 1 / (1 + np.exp(-(columns @ [2.0, *totals] + offset)))
+    right = (rng.random(len(p)) < p).astype(float)
+    facts = np.stack([columns] * len(slopes))
+    facts[:, :, 0] *= 2.0 / np.array(slopes)[:, None]
+    return facts, right
+
+
+def test_each_evidence_size_has_a_row_of_offset_slope_and_totals():
+    facts, right = drawn_facts((0.5, 1.0, 4.0), (0.0, -0.7), 0.4)
+    rows = fit_rows(facts, right)
+    assert len(rows) == len(EVIDENCE_SIZES)
+    for row, slope in zip(rows, (0.5, 1.0, 4.0), strict=True):
+        offset, own, *totals = row
+        assert own == pytest.approx(slope, rel=0.1)
+        assert offset == pytest.approx(0.4, abs=0.1)
+        assert totals == pytest.approx([0.0, -0.7], abs=0.1)
+
+
+@pytest.mark.parametrize("size", range(len(EVIDENCE_SIZES)))
+def test_no_size_may_have_a_slope_that_does_not_rise(size):
+    facts, right = drawn_facts((1.0, 1.0, 1.0), (0.3,), 0.0)
+    for wrong in (-facts[size, :, 0], np.zeros(len(right))):
+        bad = facts.copy()
+        bad[size, :, 0] = wrong
+        with pytest.raises(InputError, match=f"With {EVIDENCE_SIZES[size]} evidence passages"):
+            fit_rows(bad, right)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_a_single_class_is_not_fitted(value):
+    facts, right = drawn_facts((1.0, 1.0, 1.0), (0.3,), 0.0)
+    with pytest.raises(InputError, match="Of 20,000 candidates"):
+        fit_rows(facts, np.full(len(right), value))
+    with pytest.raises(InputError, match="Of 0 candidates 0 are right"):
+        fit_rows(facts[:, :0], right[:0])
+
+
+def test_calibrated_scores_are_those_that_the_embedded_verifier_gives():
+    _, _, form = tiny_network()
+    reader = Reader(tiny_network(seed=4)[0], form)
+    hits = hits_of(PASSAGES)
+    evidence = [
+        rank_evidence(candidate_of(answer, hits), "", hits, [hit.dense for hit in hits], "strict")
+        for answer in ("Merin", "1887", "Zanzibar")
+    ]
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(len(EVIDENCE_SIZES), 2 + ALL_TOTALS)).tolist()
+    facts = EmbeddedVerifier(reader).calibration_facts(QUESTIONS[0], evidence)
+    verdicts = EmbeddedVerifier(reader, rows).verify(QUESTIONS[0], evidence)
+    scores = calibrated_scores(facts, rows)
+    assert np.array(scores) == pytest.approx(np.array([verdict.p_right for verdict in verdicts]), abs=1e-5)
+    assert np.array(scores).std(axis=1).min() > 1e-3  # so that the sizes are seen to differ
+    assert calibrated_scores(facts[:, :0], rows) == []
+
+
+def test_a_calibration_is_written_into_the_card_beside_what_is_there(tmp_path):
+    network, card, _ = tiny_network()
+    card = replace(card, stage="verifier", training={"verifier": {"seed": 2}})
+    rows = tuple((0.1 * size, 1.5, *(0.01 * i for i in range(ALL_TOTALS))) for size in EVIDENCE_SIZES)
+    applied = Calibration(rows, 0.6, 0.4, 136).applied(card)
+    assert applied.tau == 0.6
+    assert applied.training == {
+        "verifier": {"seed": 2},
+        "calibration": {"f1": 0.4, "questions": 136, "tau": 0.6},
+    }
+    assert replace(applied, calibration=None, tau=0.5, training=card.training) == card
+    save_network(network, card, tmp_path)
+    write_card(applied, tmp_path)
+    read = read_card(tmp_path)
+    assert read == applied
+    assert read.calibration == [list(row) for row in rows]
 
 
 def test_a_calibration_recovers_the_logistic_function_that_made_the_labels():

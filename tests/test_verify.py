@@ -135,12 +135,27 @@ def test_a_candidate_without_evidence_scores_zero(verifier):
     assert list(among[1].p_right) == pytest.approx(score(verifier, BODIES[0]), abs=5e-6)
 
 
-def test_temperature_and_bias_calibrate_the_difference_of_the_logits():
+def logit(p: float) -> float:
+    return math.log(p / (1 - p))
+
+
+def test_each_evidence_size_has_its_own_offset_and_slope():
     reader = sharp_reader()
     plain = score(EmbeddedVerifier(reader), BODIES[0])
-    calibrated = score(EmbeddedVerifier(reader, temperature=2.0, bias=0.7), BODIES[0])
-    for p, q in zip(plain, calibrated, strict=True):
-        assert math.log(q / (1 - q)) == pytest.approx((math.log(p / (1 - p)) + 0.7) / 2, abs=1e-4)
+    offsets, slopes = (0.7, -0.2, 0.0), (0.5, 1.0, 2.0)
+    rows = [[offset, slope] + [0.0] * ALL_TOTALS for offset, slope in zip(offsets, slopes, strict=True)]
+    calibrated = score(EmbeddedVerifier(reader, rows), BODIES[0])
+    for p, q, offset, slope in zip(plain, calibrated, offsets, slopes, strict=True):
+        assert logit(q) == pytest.approx(offset + slope * logit(p), abs=1e-4)
+
+
+def test_a_calibration_that_changes_nothing_is_none():
+    reader = sharp_reader()
+    rows = [[0.0, 1.0] + [0.0] * ALL_TOTALS] * len(EVIDENCE_SIZES)
+    for empty in (None, []):
+        assert score(EmbeddedVerifier(reader, rows), BODIES[0]) == score(
+            EmbeddedVerifier(reader, empty), BODIES[0]
+        )
 
 
 def test_the_score_is_a_softmax_over_right_and_wrong():
@@ -156,15 +171,31 @@ def test_the_score_is_a_softmax_over_right_and_wrong():
     assert score(EmbeddedVerifier(reader), body)[0] == pytest.approx(expected, abs=5e-6)
 
 
-def test_a_calibration_shifts_the_logit_by_what_the_evidence_amounts_to():
+def test_a_calibration_shifts_the_logit_by_what_the_evidence_of_that_size_amounts_to():
     reader, body = sharp_reader(), BODIES[0]
-    plain, totals = EmbeddedVerifier(reader), [0.1 * i for i in range(ALL_TOTALS)]
-    ((difference, *seen),) = plain.calibration_facts(QUESTION, [body]).tolist()
-    shift = sum(weight * value for weight, value in zip(totals, seen, strict=True))
-    expected = 1 / (1 + math.exp(-(difference + 0.3 + shift) / 2))
-    calibrated = EmbeddedVerifier(reader, temperature=2.0, bias=0.3, totals=totals)
-    assert score(calibrated, body)[-1] == pytest.approx(expected, abs=1e-5)
-    assert score(plain, body)[-1] == pytest.approx(1 / (1 + math.exp(-difference)), abs=1e-5)
+    plain = EmbeddedVerifier(reader)
+    rows = [[0.3 * size, 0.5, *(0.01 * size * i for i in range(ALL_TOTALS))] for size in range(3)]
+    facts = plain.calibration_facts(QUESTION, [body])
+    assert facts.shape == (len(EVIDENCE_SIZES), 1, 1 + ALL_TOTALS)
+    calibrated = score(EmbeddedVerifier(reader, rows), body)
+    for size, ((difference, *seen),) in enumerate(facts.tolist()):
+        offset, slope, *weights = rows[size]
+        shift = sum(weight * value for weight, value in zip(weights, seen, strict=True))
+        assert logit(calibrated[size]) == pytest.approx(offset + slope * difference + shift, abs=1e-4)
+        assert logit(score(plain, body)[size]) == pytest.approx(difference, abs=1e-4)
+
+
+def test_the_facts_of_a_calibration_are_those_of_each_evidence_size():
+    verifier = EmbeddedVerifier(sharp_reader())
+    facts = verifier.calibration_facts(QUESTION, BODIES)
+    assert facts.shape == (len(EVIDENCE_SIZES), len(BODIES), 1 + ALL_TOTALS)
+    for size, k in enumerate(EVIDENCE_SIZES):
+        cut = [replace(body, passages=body.passages[:k]) for body in BODIES]
+        assert facts[size] == pytest.approx(verifier.calibration_facts(QUESTION, cut)[-1], abs=1e-4)
+        # The share of ten passages that are there.
+        assert facts[size][:, 5] == pytest.approx([k / 10] * len(BODIES))
+    none = verifier.calibration_facts(QUESTION, [])
+    assert none.shape == (len(EVIDENCE_SIZES), 0, 1 + ALL_TOTALS)
 
 
 def test_verification_reads_nothing_that_recall_has_read():
