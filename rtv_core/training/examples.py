@@ -25,7 +25,7 @@ RETRIEVED = 100
 DISTANT_RANKS = 20
 WORDS_OF_KEY = 8
 SHINGLE, SHARED = 8, 0.2
-"""A passage repeats a text if that text holds this share of the passage's runs of `SHINGLE` words."""
+"""A passage repeats texts if these hold this share of the passage's runs of `SHINGLE` words."""
 SHORT = 3
 """Answers up to this length occur anywhere: they count only in their own context, and only as written."""
 
@@ -146,7 +146,7 @@ def _answerable(example: Example, passages: Sequence[Passage]) -> bool:
 
 
 def _repeating(passages: Sequence[Passage], texts: Iterable[str]) -> set[int]:
-    """The rows of passages that repeat one of the texts, whatever its case, spacing and marks."""
+    """The rows of passages that repeat the texts, one or several, whatever their case, spacing and marks."""
     known = {shingle for text in texts for shingle in _shingles(text)}
     rows = set()
     for row, passage in enumerate(passages):

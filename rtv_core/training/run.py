@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from rtv_core.errors import MissingError
 from rtv_core.reading.weights import blank_network, input_form, load_network, save_network
@@ -45,9 +46,10 @@ def run_recaller(
     data: Path, index: Path, out: Path, plan: RecallerPlan | None = None, progress: Progress | None = None
 ) -> None:
     """Train the recaller from the base model into the folder `out`; started again, it goes on."""
-    opened, examples = _open(data, index, out)
-    network, card = blank_network()
     plan = plan or RecallerPlan()
+    opened, examples = _open(data, index, out / EXAMPLES)
+    torch.manual_seed(plan.seed)  # the heads start at random
+    network, card = blank_network()
     facts = train_recaller(
         network, input_form(card), examples, _passages(opened), out, plan, progress=progress
     )
@@ -65,10 +67,8 @@ def run_verifier(
 ) -> None:
     """Train recaller and verifier together from the recaller in `start`; started again, it goes on."""
     network, card = load_network(start)
-    if (start / EXAMPLES).exists() and not (out / EXAMPLES).exists():
-        out.mkdir(parents=True, exist_ok=True)
-        (out / EXAMPLES).write_bytes((start / EXAMPLES).read_bytes())
-    opened, examples = _open(data, index, out)
+    made = start / EXAMPLES
+    opened, examples = _open(data, index, made if made.exists() else out / EXAMPLES)
     plan = plan or VerifierPlan()
     facts = train_verifier(
         network, input_form(card), examples, _passages(opened), out, plan, progress=progress
@@ -95,14 +95,14 @@ def prepare_examples(data: Path, index: Index, encoder: SentenceEncoder, path: P
     return load_examples(path, made_from)
 
 
-def _open(data: Path, index: Path, out: Path) -> tuple[Index, list[Example]]:
+def _open(data: Path, index: Path, kept: Path) -> tuple[Index, list[Example]]:
     if not data.is_dir():
         raise MissingError(
             f"There is no folder {str(data)!r}. Name the one with the training sets by --data."
         )
     encoder = SentenceEncoder()
     opened = open_index(index, encoder.fingerprint)
-    examples = prepare_examples(data, opened, encoder, out / EXAMPLES)
+    examples = prepare_examples(data, opened, encoder, kept)
     return opened, examples
 
 
