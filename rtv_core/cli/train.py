@@ -1,4 +1,4 @@
-"""`train`: the embedded reader, stage by stage."""
+"""`train`: the embedded reader, stage by stage, and the baselines that it is compared with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["command"]
 
 @click.group("train")
 def command() -> None:
-    """Train the embedded reader: first the recaller, then recaller and verifier together."""
+    """Train the embedded reader: first the recaller, then recaller and verifier together; or a baseline."""
 
 
 def _training_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,6 +72,61 @@ def verifier(data: Path, index: Path, out: Path, start: Path, seed: int | None) 
         run_verifier(data, index, start, out, plan, progress)
     click.echo(
         f"The reader is in {out}. Now calibrate it: `python -m rtv_core train calibrate --models {out}`."
+    )
+
+
+def _from_recaller(command: Callable[..., Any]) -> Callable[..., Any]:
+    return _training_options(
+        click.option(
+            "--from", "start", type=click.Path(path_type=Path), required=True, help="The trained recaller."
+        )(command)
+    )
+
+
+@command.command()
+@_from_recaller
+def reranker(data: Path, index: Path, out: Path, start: Path) -> None:
+    """Train a reranker as a network of its own for a baseline. Stopped and started again, it goes on."""
+    stay_offline()
+    from rtv_core.training.run_baselines import run_reranker
+
+    logging.getLogger("rtv_core").setLevel(logging.INFO)
+    with progress_bar("steps") as progress:
+        run_reranker(data, index, start, out, progress=progress)
+    click.echo(f"The reranker is in {out}.")
+
+
+@command.command("joint-reader")
+@_from_recaller
+@click.option("--concatenated", is_flag=True, help="Read the top passages as one text.")
+def joint_reader(data: Path, index: Path, out: Path, start: Path, concatenated: bool) -> None:
+    """Train a baseline's reader, which ranks passages and whose answers compete.
+
+    Stopped and started again, it goes on.
+    """
+    stay_offline()
+    from rtv_core.training.run_baselines import run_joint_reader
+
+    logging.getLogger("rtv_core").setLevel(logging.INFO)
+    with progress_bar("steps") as progress:
+        run_joint_reader(data, index, start, out, concatenated, progress=progress)
+    click.echo(f"The reader is in {out}. Now choose its tau: `python -m rtv_core train tau --reader {out}`.")
+
+
+@command.command()
+@click.option("--reader", type=click.Path(path_type=Path), required=True, help="The trained joint reader.")
+@click.option("--reranker", type=click.Path(path_type=Path), help="A reranker of its own.")
+@click.option("--index", type=click.Path(path_type=Path), required=True, help="The corpus to retrieve from.")
+@click.option("--questions", type=click.Path(path_type=Path), required=True, help="Dev questions with gold.")
+def tau(reader: Path, reranker: Path | None, index: Path, questions: Path) -> None:
+    """Choose the tau of a baseline's reader on dev questions."""
+    stay_offline()
+    from rtv_core.training.run_baselines import run_tau
+
+    with progress_bar("questions") as progress:
+        chosen = run_tau(index, questions, reader, reranker, progress)
+    click.echo(
+        f"tau {chosen.tau:g}: F1 {100 * chosen.f1:.1f} on the {chosen.questions} questions it was chosen on."
     )
 
 

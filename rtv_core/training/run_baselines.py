@@ -1,0 +1,126 @@
+"""A baseline's training from folders: the recaller's examples and weights in, weights with their card out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from rtv_core.baselines.load import CONCATENATED, JOINT, RERANKER, load_baselines
+from rtv_core.baselines.systems import BASELINE_TAUS, Baseline
+from rtv_core.datasets import load_questions
+from rtv_core.errors import InputError, MissingError
+from rtv_core.reading.weights import input_form, load_network, read_card, save_network, write_card
+from rtv_core.records import Passage, Trace
+from rtv_core.retrieval.dense import SentenceEncoder
+from rtv_core.retrieval.hybrid import HybridRetriever
+from rtv_core.retrieval.index import open_index
+from rtv_core.settings import RetrieverSettings
+from rtv_core.training.examples import Example
+from rtv_core.training.joint_reader import train_joint_reader
+from rtv_core.training.reranker import RERANKER_PLAN, train_reranker
+from rtv_core.training.run import EXAMPLES, Progress, prepare_examples
+from rtv_core.training.tau import ChosenTau, choose_tau
+from rtv_core.training.verifier import VerifierPlan
+
+__all__ = ["run_joint_reader", "run_reranker", "run_tau"]
+
+
+def run_reranker(
+    data: Path,
+    index: Path,
+    start: Path,
+    out: Path,
+    plan: VerifierPlan | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Train a reranker from the recaller in `start`; started again, it goes on."""
+    _run(train_reranker, RERANKER, data, index, start, out, plan or RERANKER_PLAN, progress)
+
+
+def run_joint_reader(
+    data: Path,
+    index: Path,
+    start: Path,
+    out: Path,
+    concatenated: bool = False,
+    plan: VerifierPlan | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Train a joint reader from the recaller in `start`; started again, it goes on."""
+
+    def train(*given: object) -> dict[str, object]:
+        return train_joint_reader(*given, concatenated=concatenated)
+
+    stage = CONCATENATED if concatenated else JOINT
+    _run(train, stage, data, index, start, out, plan or VerifierPlan(), progress)
+
+
+def run_tau(
+    index: Path,
+    questions: Path,
+    reader: Path,
+    reranker: Path | None = None,
+    progress: Progress | None = None,
+) -> ChosenTau:
+    """Choose the threshold of a joint or concatenated reader on questions with gold; it goes into its card.
+
+    Without a reranker's folder the reader ranks the passages itself.
+    """
+    gold = [question for question in load_questions(questions) if any(question.answers)]
+    if not gold:
+        raise InputError(f"No question of {questions} has gold answers. Name dev questions that have.")
+    card, baseline = read_card(reader), _baseline(reader, reranker)
+    encoder, settings = SentenceEncoder(dtype="float32"), RetrieverSettings()
+    retriever = HybridRetriever(open_index(index, encoder.fingerprint), encoder).under(settings)
+    traces = []
+    for question in gold:
+        hits = tuple(retriever.search([question.text], settings.passages)[0])
+        traces.append(baseline.read(Trace(question, hits=hits, stage="retrieved")))
+        if progress:
+            progress(len(traces), len(gold))
+    chosen = choose_tau(traces, BASELINE_TAUS)
+    training = (card.training or {}) | {"tau": asdict(chosen) | {"system": baseline.name}}
+    write_card(replace(card, tau=chosen.tau, training=training), reader)
+    return chosen
+
+
+def _baseline(reader: Path, reranker: Path | None) -> Baseline:
+    if read_card(reader).stage == CONCATENATED:
+        return load_baselines(concatenated=reader)[0]
+    return load_baselines(reranker, reader)[1 if reranker else 0]
+
+
+def _run(
+    train: Callable[..., dict[str, object]],
+    stage: str,
+    data: Path,
+    index: Path,
+    start: Path,
+    out: Path,
+    plan: VerifierPlan,
+    progress: Progress | None,
+) -> None:
+    network, card = load_network(start)
+    corpus_sha256, passages, examples = _open(data, index, start, out)
+    facts = train(network, input_form(card), examples, passages, out, plan, None, progress)
+    facts |= {"plan": asdict(plan), "corpus_sha256": corpus_sha256}
+    training = (card.training or {}) | {stage: facts}
+    # Competing answers have small scores; until a tau is chosen on dev this one is a guess.
+    save_network(network, replace(card, stage=stage, calibration=None, tau=0.1, training=training), out)
+
+
+def _open(data: Path, index: Path, start: Path, out: Path) -> tuple[str, list[Passage], list[Example]]:
+    """The corpus and the examples over it, those of `start` if it has them."""
+    if not data.is_dir():
+        raise MissingError(
+            f"There is no folder {str(data)!r}. Name the one with the training sets by --data."
+        )
+    encoder = SentenceEncoder()
+    opened = open_index(index, encoder.fingerprint)
+    if (start / EXAMPLES).exists() and not (out / EXAMPLES).exists():
+        out.mkdir(parents=True, exist_ok=True)
+        (out / EXAMPLES).write_bytes((start / EXAMPLES).read_bytes())
+    examples = prepare_examples(data, opened, encoder, out / EXAMPLES)
+    passages = [opened.passages[row] for row in range(len(opened))]
+    return opened.manifest.corpus_sha256, passages, examples
