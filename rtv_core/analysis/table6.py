@@ -10,7 +10,7 @@ from rtv_core.analysis.rulings import Ruling, Rulings
 from rtv_core.analysis.shares import Share, share, weighted_share
 from rtv_core.records import RunQuestion
 
-__all__ = ["PUBLISHED", "Part", "Row", "Table6", "error_table"]
+__all__ = ["PUBLISHED", "Part", "Row", "Table6", "error_table", "kind_of_missed", "kind_of_wrong"]
 
 TRUE_NEGATIVE = "true negatives"
 DIFFERENT = "superficially different false negatives"
@@ -79,19 +79,19 @@ def error_table(
     missed = missed_gold(questions, rulings, inclusion)
     names = (TRUE_NEGATIVE, DIFFERENT, UNANNOTATED), (EVIDENCE_WRONG, STRAIGHTFORWARD)
     return Table6(
-        _part(wrong, _kind_of_wrong, names[0], whole_questions),
-        _part(missed, _kind_of_missed, names[1], whole_questions),
+        _part(wrong, kind_of_wrong, names[0], whole_questions),
+        _part(missed, kind_of_missed, names[1], whole_questions),
     )
 
 
-def _kind_of_wrong(ruling: Ruling) -> str:
-    """A row of the table, "unsure" or "split"."""
+def kind_of_wrong(ruling: Ruling) -> str:
+    """What a ruling makes of a wrong prediction: a row of the table, "unsure" or "split"."""
     rows = {"invalid": TRUE_NEGATIVE, "variant": DIFFERENT, "listed": DIFFERENT, "unlisted": UNANNOTATED}
     return rows.get(ruling.label, ruling.label)
 
 
-def _kind_of_missed(ruling: Ruling) -> str:
-    """A row of the table, "unsure", "split", or "" where nobody spoke of the evidence."""
+def kind_of_missed(ruling: Ruling) -> str:
+    """What it makes of a missed gold answer: the same, or "" where nobody spoke of the evidence."""
     if ruling.supported is not None:
         return STRAIGHTFORWARD if ruling.supported else EVIDENCE_WRONG
     return ruling.label if ruling.label in ("unsure", "split") else ""

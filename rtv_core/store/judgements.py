@@ -8,27 +8,22 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-import zlib
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from sqlite_utils import Database
 
-from rtv_core.errors import InputError, MissingError, StoreError
+from rtv_core.errors import InputError, StoreError
 from rtv_core.records import Judgement, Trace
 from rtv_core.store.database import connect, plain_errors, transaction
+from rtv_core.store.events import event_row, on_trace, read_judgement, spellings_on, stored_trace
 from rtv_core.store.traces import bindable, insert_trace, now, question_key, read_trace, trace_row
-from rtv_core.store.validation import FLAGS, checked_judgement, checked_name, checked_token, composed
-from rtv_core.text import answer_key
-from rtv_core.wire import to_plain
+from rtv_core.store.validation import checked_judgement, checked_name, checked_token, composed
 
 __all__ = ["Event", "JudgementStore"]
-
-_FIELDS = tuple(f.name for f in fields(Judgement))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +58,7 @@ class JudgementStore:
     def load_trace(self, trace_id: str) -> Trace:
         """A kept trace. Raises MissingError if there is none of this id."""
         with connect(self._path) as db:
-            return read_trace(_trace_row(db, trace_id))
+            return read_trace(stored_trace(db, trace_id))
 
     def traces(self, question: str) -> list[str]:
         """The ids of the traces of a question, newest first; case and spacing don't matter."""
@@ -74,7 +69,7 @@ class JudgementStore:
     def provenance(self, trace_id: str) -> Mapping[str, str]:
         """Which models, index and versions made a trace. Raises MissingError if there is none of this id."""
         with connect(self._path) as db:
-            return MappingProxyType(json.loads(_trace_row(db, trace_id)["provenance"]))
+            return MappingProxyType(json.loads(stored_trace(db, trace_id)["provenance"]))
 
     def judge(self, judgement: Judgement, token: str) -> Judgement:
         """Save a judgement; returns it as saved, with the time and the trace's own question.
@@ -86,17 +81,12 @@ class JudgementStore:
         token = checked_token(token)
         judgement = checked_judgement(judgement)
         with self._turn, transaction(self._path) as db:
-            judgement = _of_trace(judgement, _trace_row(db, judgement.trace_id))
+            trace = stored_trace(db, judgement.trace_id)
+            judgement = on_trace(judgement, trace["question"], spellings_on(trace))
             if (saved := _by_token(db, judgement.annotator, token)) is not None:
                 return _same(saved, judgement, token)
             judgement = replace(judgement, at=now())
-            row = to_plain(judgement) | {
-                "kind": "judge",
-                "token": token,
-                "answer_key": answer_key(judgement.answer) or judgement.answer,
-            }
-            del row["question"]
-            db.table("events").insert(row)
+            db.table("events").insert(event_row(judgement, token))
         return judgement
 
     def undo(self, trace_id: str, annotator: str) -> Judgement | None:
@@ -148,7 +138,7 @@ class JudgementStore:
         """
         with connect(self._path) as db:
             rows = list(db.query(sql, [bindable(trace_id)]))
-        return [Event(row["event_kind"], row["event_at"], _judgement(row)) for row in rows]
+        return [Event(row["event_kind"], row["event_at"], read_judgement(row)) for row in rows]
 
     def backup(self, path: Path | str) -> None:
         """Copy everything to a new file, also while others write. Raises StoreError if it exists."""
@@ -173,28 +163,14 @@ class JudgementStore:
                 return None
             event = {"kind": kind, "at": now(), "target": row["id"]}
             db.table("events").insert(event | {name: row[name] for name in ("trace_id", "annotator")})
-            return _judgement(row)
+            return read_judgement(row)
 
     def _current(self, wanted: Mapping[str, str | None]) -> list[Judgement]:
         wanted = {column: bindable(value) for column, value in wanted.items() if value is not None}
         where = " AND ".join(f"{column} = :{column}" for column in wanted) or "1"
         sql = f"SELECT * FROM current_judgements WHERE {where} ORDER BY id DESC"
         with connect(self._path) as db:
-            return [_judgement(row) for row in db.query(sql, wanted)]
-
-
-def _of_trace(judgement: Judgement, row: Mapping[str, Any]) -> Judgement:
-    """The judgement with the trace's question, and `recalled` as the trace's candidates say."""
-    candidates = json.loads(zlib.decompress(row["body"]))["candidates"]
-    spellings = {spelling for c in candidates for spelling in (c["answer"], *c["spellings"])}
-    recalled = judgement.answer in spellings
-    if judgement.recalled and not recalled:
-        raise InputError(
-            f"{judgement.answer[:80]!r} is no candidate of this trace. Choose a candidate, or add the answer "
-            "as one that is missing."
-        )
-    recalled = recalled or answer_key(judgement.answer) in map(answer_key, spellings)
-    return replace(judgement, question=row["question"], recalled=recalled)
+            return [read_judgement(row) for row in db.query(sql, wanted)]
 
 
 def _same(saved: Judgement, judgement: Judgement, token: str) -> Judgement:
@@ -203,24 +179,13 @@ def _same(saved: Judgement, judgement: Judgement, token: str) -> Judgement:
     return saved
 
 
-def _trace_row(db: Database, trace_id: str) -> Mapping[str, Any]:
-    row = next(iter(db.query("SELECT * FROM traces WHERE id = ?", [bindable(trace_id)])), None)
-    if row is None:
-        raise MissingError(f"There is no trace {str(trace_id)[:80]!r}. Ask its question again.")
-    return row
-
-
 def _by_token(db: Database, annotator: str, token: str) -> Judgement | None:
     sql = """
         SELECT events.*, traces.question FROM events JOIN traces ON traces.id = events.trace_id
         WHERE annotator = ? AND token = ?
     """
     row = next(iter(db.query(sql, [annotator, token])), None)
-    return None if row is None else _judgement(row)
-
-
-def _judgement(row: Mapping[str, Any]) -> Judgement:
-    return Judgement(**{name: bool(row[name]) if name in FLAGS else row[name] for name in _FIELDS})
+    return None if row is None else read_judgement(row)
 
 
 def _sought(annotator: str | None) -> str | None:

@@ -28,7 +28,7 @@ from rtv_core.store.validation import checked_name, checked_text
 from rtv_core.text import answer_key
 from rtv_core.wire import from_plain, to_json, to_plain
 
-__all__ = ["HOLD_SECONDS", "Claim", "Progress", "Queue", "QueueStore"]
+__all__ = ["HOLD_SECONDS", "Claim", "Progress", "Queue", "QueueStore", "id_of_queue"]
 
 HOLD_SECONDS = 30 * 60
 """How long a claim without a verdict keeps an item from others."""
@@ -87,6 +87,11 @@ class Progress:
         return None if self.seconds_each is None else self.left * self.seconds_each
 
 
+def id_of_queue(run_id: str, name: str) -> str:
+    """The id of a run's queue of this name: the first 16 hex digits of a SHA-256 over both."""
+    return hashlib.sha256(f"{run_id}\n{name}".encode()).hexdigest()[:16]
+
+
 class QueueStore:
     """The queues in a file of judgements, for any number of threads and processes.
 
@@ -115,7 +120,7 @@ class QueueStore:
         name = _checked_queue_name(name)
         if not items:
             raise InputError("The queue has no items. Draw some first.")
-        queue_id = hashlib.sha256(f"{run_id}\n{name}".encode()).hexdigest()[:16]
+        queue_id = id_of_queue(run_id, name)
         with self._turn, transaction(self._path) as db:
             _check_run(db, run_id, items)
             if db.execute("SELECT 1 FROM queues WHERE id = ?", [queue_id]).fetchone():

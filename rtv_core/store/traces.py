@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from rtv_core.records import Trace
 from rtv_core.store.validation import checked_text
 from rtv_core.wire import from_json, to_json, to_plain
 
-__all__ = ["bindable", "insert_trace", "now", "question_key", "read_trace", "trace_row"]
+__all__ = ["bindable", "check_trace", "insert_trace", "now", "question_key", "read_trace", "trace_row"]
 
 
 def insert_trace(db: Database, row: Mapping[str, Any]) -> None:
@@ -43,6 +44,17 @@ def read_trace(row: Mapping[str, Any]) -> Trace:
         return from_json(Trace, zlib.decompress(row["body"]).decode(errors="surrogatepass"))
     except (zlib.error, ValueError, TypeError) as error:
         raise StoreError(f"The trace {row['id']} can't be read: {error}. Ask its question again.") from error
+
+
+def check_trace(row: Mapping[str, Any]) -> None:
+    """Raises StoreError unless the row's id and question are those of its body."""
+    try:
+        plain = json.loads(zlib.decompress(row["body"]))
+        made_from = _trace_id(plain), plain["question"]["text"]
+    except (zlib.error, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        made_from = None
+    if made_from != (row["id"], row["question"]):
+        raise StoreError(f"The trace {row['id']} is not as it was saved. Take an unchanged copy.")
 
 
 def question_key(question: str) -> str:

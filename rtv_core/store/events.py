@@ -1,0 +1,68 @@
+"""Verdicts as rows of the log: the row that is written for one, and the verdict that a row holds."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Set
+from dataclasses import fields, replace
+from typing import Any
+
+from sqlite_utils import Database
+
+from rtv_core.errors import InputError, MissingError
+from rtv_core.records import Judgement
+from rtv_core.store.traces import bindable
+from rtv_core.store.validation import FLAGS
+from rtv_core.text import answer_key
+from rtv_core.wire import to_plain
+
+__all__ = ["event_row", "on_trace", "read_judgement", "spellings_on", "stored_trace"]
+
+_FIELDS = tuple(f.name for f in fields(Judgement))
+
+
+def event_row(judgement: Judgement, token: str) -> dict[str, Any]:
+    """The "judge" event of a judgement that was checked."""
+    row = to_plain(judgement) | {
+        "kind": "judge",
+        "token": token,
+        "answer_key": answer_key(judgement.answer) or judgement.answer,
+    }
+    del row["question"]
+    return row
+
+
+def read_judgement(row: Mapping[str, Any]) -> Judgement:
+    """The judgement of a "judge" event that was read with its trace's question."""
+    return Judgement(**{name: bool(row[name]) if name in FLAGS else row[name] for name in _FIELDS})
+
+
+def stored_trace(db: Database, trace_id: str) -> Mapping[str, Any]:
+    """The row of a trace. Raises MissingError if there is none of this id."""
+    row = next(iter(db.query("SELECT * FROM traces WHERE id = ?", [bindable(trace_id)])), None)
+    if row is None:
+        raise MissingError(f"There is no trace {str(trace_id)[:80]!r}. Ask its question again.")
+    return row
+
+
+def spellings_on(trace: Mapping[str, Any]) -> frozenset[str]:
+    """All spellings of the candidates of a trace's row."""
+    candidates = json.loads(zlib.decompress(trace["body"]))["candidates"]
+    return frozenset(spelling for c in candidates for spelling in (c["answer"], *c["spellings"]))
+
+
+def on_trace(judgement: Judgement, question: str, spellings: Set[str]) -> Judgement:
+    """The judgement with its trace's question, and `recalled` as the candidates' spellings say.
+
+    An answer typed in (`recalled` False) that has a candidate's key counts as that candidate. Raises
+    InputError for a `recalled` answer that is no candidate.
+    """
+    recalled = judgement.answer in spellings
+    if judgement.recalled and not recalled:
+        raise InputError(
+            f"{judgement.answer[:80]!r} is no candidate of this trace. Choose a candidate, or add the answer "
+            "as one that is missing."
+        )
+    recalled = recalled or answer_key(judgement.answer) in map(answer_key, spellings)
+    return replace(judgement, question=question, recalled=recalled)
