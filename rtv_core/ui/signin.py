@@ -182,12 +182,12 @@ def _page(
         tag(
             "label",
             "Name",
-            tag("input", name="name", value=name[:80], autocomplete="username", required=True),
+            tag("input", name_="name", value=name[:80], autocomplete="username", required=True),
         ),
         tag(
             "label",
             "Password",
-            tag("input", name="password", type="password", autocomplete="current-password", required=True),
+            tag("input", name_="password", type="password", autocomplete="current-password", required=True),
         ),
     )
     form = tag(
@@ -195,7 +195,7 @@ def _page(
         tag("h1", "RTV"),
         tag("p", problem, role="alert") if problem else None,
         *fields,
-        tag("input", type="hidden", name="next", value=after),
+        tag("input", type="hidden", name_="next", value=after),
         tag("button", "Sign in", type="submit"),
         method="post",
         action="/sign-in",
