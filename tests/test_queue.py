@@ -278,6 +278,9 @@ def test_each_answer_is_there_once_by_what_the_gold_says() -> None:
         ("x", "prediction without gold"),
         ("y", "candidate without gold"),
     ]
+    both = replace(listed.question, answers=(*listed.question.answers, (("Albany", "Bronx"),)))
+    strata = {e.answer.answer: e.stratum for e in population([replace(listed, question=both)], "all")}
+    assert (strata["the Bronx"], strata["Albany"]) == ("right prediction", "listed candidate")
     assert [e.answer.answer for e in population([listed], "errors")] == ["the Bronx", "Boston"]
     assert "right prediction" not in {e.stratum for e in population([listed], "candidates")}
 

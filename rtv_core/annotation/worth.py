@@ -109,7 +109,7 @@ def _change(entry: Entry, valid: float, variant_share: float) -> float:
         return valid * (1 - variant_share * (m < g)) * abs(_f1(m, a, g + 1) - now)
     if entry.stratum == MISSED:
         return (1 - valid) * abs(_f1(m, a, g - 1) - now)
-    if entry.stratum == RIGHT:
+    if entry.stratum == RIGHT and entry.answer.gold:  # else of an annotation that F1 doesn't come from
         return (1 - valid) * abs(_f1(m - 1, a, g - 1) - now)
     return 0.0
 
