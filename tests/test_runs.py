@@ -165,18 +165,39 @@ def test_an_unknown_fate_is_refused(store: RunStore) -> None:
         store.filter(run.id, lost="stolen")
 
 
-def test_a_run_of_2000_questions_with_50_candidates_opens_and_filters_at_once(store: RunStore) -> None:
+def test_a_run_of_2000_questions_with_50_candidates_opens_and_filters_at_once(
+    store: RunStore, tmp_path: Path
+) -> None:
     run = store.create(RUN)
-    store.add_questions(run.id, (_question(i, candidates=50) for i in range(2000)))
+    store.add_questions(run.id, (_question(i, candidates=50) for i in range(100)))
+    _repeat_questions(tmp_path / "folder" / "runs.db", count=100, times=20)
     assert _cpu_seconds(lambda: store.questions(run.id)) < 1
+    assert sum(len(question.answers) for question in store.questions(run.id)) == 2000 * 50
     for wanted in (
-        {"text": "beyonce 1234"},
+        {"text": "beyonce 34"},
         {"text": "nothing of the kind"},
         {"lost": "at or below tau"},
         {"predicted": False, "text": "rejected 1"},
     ):
         assert _cpu_seconds(lambda wanted=wanted: store.filter(run.id, offset=500, **wanted)) < 0.3, wanted
         assert _cpu_seconds(lambda wanted=wanted: store.count(run.id, **wanted)) < 0.3, wanted
+
+
+def _repeat_questions(path: Path, count: int, times: int) -> None:
+    """Writes the first `count` questions again behind themselves, until they are there `times` times."""
+    columns = {
+        "run_questions": "turn || question_id, question, question_key, gold_json, trace_id, seconds",
+        "run_answers": "number, answer, answer_key, spellings_json, p_right, predicted, gold, repeats",
+        "run_gold": "number, answer, spellings_json, lost",
+    }
+    with connect(path) as db:
+        for table, copied in columns.items():
+            db.execute(
+                "WITH turns (turn) AS "
+                f"(SELECT 1 UNION ALL SELECT turn + 1 FROM turns WHERE turn < {times - 1}) "
+                f"INSERT INTO {table} SELECT run_id, position + turn * {count}, {copied} FROM turns, {table}"
+            )
+        db.commit()
 
 
 def _cpu_seconds(work: Callable[[], object]) -> float:
@@ -237,13 +258,14 @@ def test_claims_are_only_ever_added(store: RunStore, tmp_path: Path) -> None:
     run = store.create(RUN)
     with connect(tmp_path / "folder" / "runs.db") as db:
         db.execute(
-            "INSERT INTO queues (id, run_id, name, strategy, seed, overlap, blind, axis, created_at) "
-            "VALUES ('q', ?, 'first', 'paper', 0, 1, 1, 'answer', '2026-11-30')",
+            "INSERT INTO queues (id, run_id, name, strategy, seed, overlap, blind, settings, created_at) "
+            "VALUES ('q', ?, 'first', 'paper', 0, 1, 1, '{}', '2026-11-30')",
             [run.id],
         )
         db.execute(
-            "INSERT INTO queue_items (queue_id, place, position, kind, answer, answer_key, inclusion) "
-            "VALUES ('q', 1, 0, 'prediction', 'a', 'a', 0.5)"
+            "INSERT INTO queue_items "
+            "(queue_id, place, position, kind, answer, answer_key, inclusion, stratum) "
+            "VALUES ('q', 1, 0, 'prediction', 'a', 'a', 0.5, '')"
         )
         claim = (
             "INSERT INTO claims (queue_id, place, annotator, kind, at) VALUES ('q', ?, 'Ann', 'claim', 'now')"
