@@ -284,9 +284,35 @@
 
   // The address -----------------------------------------------------------------------------------------------
 
+  // Which page is open, by the id of its tab; `?page=` opens one. Its other parameters are its own affair.
+  rtv.page = () => {
+    const tab = $("#rtv-tabs [role=tab][aria-selected=true]");
+    return tab ? tab.id.replace(/^rtv-|-button$/g, "") : "explore";
+  };
+  const turns = []; // what is to be told that a page was opened
+  rtv.onPage = (listener) => turns.push(listener);
+
+  function openLinked() {
+    const page = linked.get("page");
+    const tab = page && /^[a-z]+$/.test(page) && document.getElementById(`rtv-${page}-button`);
+    if (tab && rtv.page() !== page) tab.click();
+  }
+
+  function turned() {
+    const page = rtv.page();
+    if (page === "explore" && $(".rtv-progress[data-question]")) address();
+    else {
+      const parameters = new URLSearchParams();
+      if (page !== "explore") parameters.set("page", page);
+      if (linked.has("__theme")) parameters.set("__theme", linked.get("__theme"));
+      history.replaceState(null, "", `${location.pathname}${parameters.size ? `?${parameters}` : ""}`);
+    }
+    turns.forEach((listener) => listener(page));
+  }
+
   function address() {
     const progress = $(".rtv-progress[data-question]");
-    if (!progress) return;
+    if (!progress || rtv.page() !== "explore") return;
     const parameters = new URLSearchParams();
     parameters.set("q", progress.dataset.question);
     const profile = $("[data-profile]");
@@ -398,6 +424,7 @@
     } else if ((found = hit(".rtv-passages > .hit"))) {
       if (!String(getSelection())) choosePassage(Number(found.dataset.rank));
     } else if ((found = hit("[data-help]"))) help();
+    else if (event.isTrusted && hit("#rtv-tabs [role=tab]")) setTimeout(turned);
     for (const details of $$("details.rtv-examples[open]")) if (!details.contains(event.target)) details.open = false;
   });
 
@@ -483,7 +510,12 @@
 
   function start() {
     const watched = new Set();
+    let opened = false;
     const found = () => {
+      if (!opened && $("#rtv-tabs [role=tab]")) {
+        opened = true;
+        openLinked();
+      }
       for (const id of PARTS) {
         const part = document.getElementById(id);
         if (part && !watched.has(part)) {
