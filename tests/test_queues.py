@@ -501,6 +501,73 @@ def test_the_next_of_5000_items_comes_within_100_ms_when_almost_all_are_judged(t
     assert desk.queues.progress(queue, "annotator 1").done == 1000
 
 
+# Ready ahead, and placed among the gold
+
+
+def test_the_item_after_is_claimed_too_but_the_one_before_stays_the_next(desk: Desk) -> None:
+    queue = desk.queue()
+    first = desk.queues.next(queue, "Ann")
+    ahead = desk.queues.ahead(queue, first.place, "Ann")
+    assert (first.place, ahead.place) == (1, 2)
+    assert desk.queues.ahead(queue, 1, "Ann") == ahead
+    assert desk.queues.next(queue, "Ann") == first
+    assert desk.queues.next(queue, "Bob").place == 3
+    desk.judge(first, "Ann")
+    assert desk.queues.next(queue, "Ann") == ahead
+    assert desk.queues.ahead(queue, 2, "Ann").place == 4
+    desk.queues.skip(queue, 2, "Ann")
+    assert desk.queues.next(queue, "Ann").place == 4
+    assert desk.queues.undo(queue, "Ann").place == desk.queues.next(queue, "Ann").place == 1
+
+
+def test_nothing_lies_ahead_of_the_last_item(desk: Desk) -> None:
+    queue = desk.queue()
+    for place in range(1, 6):
+        desk.queues.skip(queue, place, "Ann")
+    last = desk.queues.next(queue, "Ann")
+    assert last.place == 6
+    for item in desk.items[:5]:
+        desk.judge(item, "Bob")
+    assert desk.queues.ahead(queue, 6, "Ann") is None
+
+
+def test_a_standing_says_who_may_judge_and_what_else_is_asked_of_the_question(desk: Desk) -> None:
+    queue = desk.queue()
+    desk.queues.next(queue, "Ann")
+    mine, theirs = (desk.queues.standing(queue, 1, name) for name in ("Ann", "Bob"))
+    assert (mine.judged, mine.is_open, mine.waiting) == (False, True, True)
+    assert [other.place for other in mine.others] == [2]
+    assert not theirs.is_open
+    desk.judge(mine.item, "Ann")
+    assert desk.queues.standing(queue, 1, "Ann").judged
+    assert not desk.queues.standing(queue, 2, "Ann").waiting
+
+
+def test_what_was_called_right_blindly_is_to_be_placed_once_no_item_of_its_question_is_left(
+    desk: Desk,
+) -> None:
+    queue = desk.queue()
+    one, other = desk.items[:2]
+
+    def judge(item: QueueItem, label: str, blind: bool = True) -> None:
+        judgement = Judgement(item.trace_id, "", item.answer, label, "Ann", blind=blind)
+        desk.judgements.judge(judgement, f"{time.perf_counter_ns()}")
+
+    judge(one, "unlisted")
+    assert desk.queues.unplaced(queue, "Ann") == []
+    judge(other, "invalid")
+    assert [item.place for item in desk.queues.unplaced(queue, "Ann")] == [1]
+    assert desk.queues.standing(queue, 1, "Ann").unplaced
+    assert desk.queues.unplaced(queue, "Bob") == []
+    judge(one, "unlisted")
+    assert desk.queues.unplaced(queue, "Ann") == []
+    desk.queues.undo(queue, "Ann")
+    assert [item.place for item in desk.queues.unplaced(queue, "Ann")] == [1]
+    judge(desk.items[2], "unlisted", blind=False)
+    judge(desk.items[3], "invalid")
+    assert [item.place for item in desk.queues.unplaced(queue, "Ann")] == [1]
+
+
 # The command line
 
 

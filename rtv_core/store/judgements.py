@@ -89,6 +89,11 @@ class JudgementStore:
             db.table("events").insert(event_row(judgement, token))
         return judgement
 
+    def saved_as(self, annotator: str, token: str) -> Judgement | None:
+        """The judgement that was saved under a client token, taken back or not; None if none was."""
+        with connect(self._path) as db:
+            return _by_token(db, checked_name(annotator), checked_token(token))
+
     def undo(self, trace_id: str, annotator: str) -> Judgement | None:
         """Take back the annotator's last judgement of a trace, step by step; None when none is left."""
         last_live = """

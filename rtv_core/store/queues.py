@@ -11,7 +11,7 @@ import json
 import sqlite3
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,7 +28,7 @@ from rtv_core.store.validation import checked_name, checked_text
 from rtv_core.text import answer_key
 from rtv_core.wire import from_plain, to_json, to_plain
 
-__all__ = ["HOLD_SECONDS", "Claim", "Progress", "Queue", "QueueStore", "id_of_queue"]
+__all__ = ["HOLD_SECONDS", "Claim", "Progress", "Queue", "QueueStore", "Standing", "id_of_queue"]
 
 HOLD_SECONDS = 30 * 60
 """How long a claim without a verdict keeps an item from others."""
@@ -85,6 +85,23 @@ class Progress:
     def seconds_left(self) -> float | None:
         """What is left, at this pace; None while the pace isn't known."""
         return None if self.seconds_each is None else self.left * self.seconds_each
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How an annotator stands to an item.
+
+    `judged`: a verdict of theirs on it stands. `is_open`: nobody else is in the way of one. `others` are the
+    queue's other items of the same question; `waiting`: one of them may still come to the annotator.
+    `unplaced` is as in `QueueStore.unplaced`.
+    """
+
+    item: QueueItem
+    judged: bool
+    is_open: bool
+    others: tuple[QueueItem, ...]
+    waiting: bool
+    unplaced: bool
 
 
 def id_of_queue(run_id: str, name: str) -> str:
@@ -170,6 +187,62 @@ class QueueStore:
                 self._log(db, queue, place, annotator, "claim")
             return _item(db, queue, place)
 
+    def ahead(self, queue_id: str, place: int, annotator: str) -> QueueItem | None:
+        """The item that comes to the annotator after the one at `place`, claimed too; None if there is none.
+
+        `next` still gives the one at `place` while that is held. So a page can have the next item ready.
+        """
+        annotator = checked_name(annotator)
+        with self._turn, transaction(self._path) as db:
+            queue = _queue(db, queue_id)
+            state = _state(db, queue, self._since())
+            if (after := state.next_for(annotator, besides=place)) is None:
+                return None
+            if annotator not in state.held[after]:
+                self._log(db, queue, after, annotator, "claim")
+                if annotator in state.held[place]:
+                    self._log(db, queue, place, annotator, "claim")  # what is claimed last comes first
+            return _item(db, queue, after)
+
+    def standing(self, queue_id: str, place: int, annotator: str) -> Standing:
+        """What an item is to an annotator just now."""
+        annotator = checked_name(annotator)
+        with connect(self._path) as db:
+            queue = _queue(db, queue_id)
+            item = _item(db, queue, place)
+            state = _state(db, queue, self._since())
+            sql = f"{_ITEMS} AND item.position = ? AND item.place <> ? ORDER BY item.place"
+            rows = db.execute(sql, [queue.id, item.position, item.place])
+            others = tuple(QueueItem(*row) for row in rows)
+            has_gold = item.position in _with_gold(db, queue)
+        waiting = any(state.may_come(other.place, annotator) for other in others)
+        return Standing(
+            item,
+            annotator in state.judged.get(place, ()),
+            state.is_free(place, annotator),
+            others,
+            waiting,
+            has_gold and not waiting and state.is_unplaced(place, annotator),
+        )
+
+    def unplaced(self, queue_id: str, annotator: str) -> list[QueueItem]:
+        """The items that the annotator called right while the gold was hidden, and now is to place in it.
+
+        Their one verdict is a blind "unlisted", their question has gold, and no item of it may still come to
+        the annotator, so that seeing the gold spoils nothing. The one judged last comes first.
+        """
+        annotator = checked_name(annotator)
+        with connect(self._path) as db:
+            queue = _queue(db, queue_id)
+            state = _state(db, queue, self._since())
+            if not (right := state.unplaced(annotator)):
+                return []
+            items = {item.place: item for item in _items(db, queue.id)}
+            gold = _with_gold(db, queue)
+        coming = {item.position for item in items.values() if state.may_come(item.place, annotator)}
+        found = (items[place] for place in right)
+        return [item for item in found if item.position in gold and item.position not in coming]
+
     def skip(self, queue_id: str, place: int, annotator: str) -> None:
         """Let an item go for now: others may take it, and it comes back to the annotator at the end."""
         self._let_go(queue_id, place, annotator, "skip")
@@ -243,47 +316,80 @@ class QueueStore:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Who judged and who holds which place of a queue; `skips` are the skips so far, oldest first."""
+    """Who judged and who holds which place of a queue; `skips` are the skips so far, oldest first.
+
+    `verdicts` are the labels that stand, by place and annotator, each with whether it was blind. `numbers`
+    count the claims that are held through the log.
+    """
 
     queue: Queue
     judged: defaultdict[int, set[str]]
+    verdicts: Mapping[tuple[int, str], Sequence[tuple[str, bool]]]
     held: defaultdict[int, dict[str, Claim]]
+    numbers: Mapping[tuple[int, str], int]
     skips: Sequence[tuple[int, str]]
 
-    def next_for(self, annotator: str) -> int | None:
-        """The place that the annotator is to judge now."""
-        wanted = [place for place in range(1, self.queue.items + 1) if self._is_open(place, annotator)]
-        mine = [self.held[place][annotator] for place in wanted if annotator in self.held.get(place, ())]
-        if mine:
-            return max(mine, key=lambda claim: (claim.at, -claim.place)).place
+    def next_for(self, annotator: str, besides: int | None = None) -> int | None:
+        """The place that the annotator is to judge now, `besides` one."""
+        places = (place for place in range(1, self.queue.items + 1) if place != besides)
+        wanted = [p for p in places if annotator not in self.judged.get(p, ()) and self.is_free(p, annotator)]
+        if mine := [place for place in wanted if annotator in self.held.get(place, ())]:
+            return max(mine, key=lambda place: self.numbers[place, annotator])
         put_off = {place: number for number, (place, who) in enumerate(self.skips) if who == annotator}
         return min(wanted, key=lambda place: (put_off.get(place, -1), place), default=None)
 
-    def _is_open(self, place: int, annotator: str) -> bool:
-        judged = self.judged.get(place, ())
-        if annotator in judged:
-            return False
-        others = {*judged, *self.held.get(place, ())} - {annotator}
+    def is_free(self, place: int, annotator: str) -> bool:
+        """Whether those who judged or hold it, the annotator aside, are fewer than the overlap."""
+        others = {*self.judged.get(place, ()), *self.held.get(place, ())} - {annotator}
         return len(others) < self.queue.plan.overlap
+
+    def may_come(self, place: int, annotator: str) -> bool:
+        """Whether the annotator may still get it, be it that others let it go."""
+        judged = self.judged.get(place, ())
+        return annotator not in judged and len(judged) < self.queue.plan.overlap
+
+    def is_unplaced(self, place: int, annotator: str) -> bool:
+        """Whether all that the annotator said of it is a blind "unlisted"."""
+        return self.verdicts.get((place, annotator)) == [("unlisted", True)]
+
+    def unplaced(self, annotator: str) -> list[int]:
+        """The places for which that is so, the one judged last first."""
+        mine = [place for place, who in self.verdicts if who == annotator]
+        return [place for place in reversed(mine) if self.is_unplaced(place, annotator)]
 
 
 def _state(db: Database, queue: Queue, since: str) -> _State:
     judged: defaultdict[int, set[str]] = defaultdict(set)
+    verdicts: defaultdict[tuple[int, str], list[tuple[str, bool]]] = defaultdict(list)
     names = {"queue": queue.id, "run": queue.run_id}
-    for place, annotator in db.execute(f"SELECT place, annotator FROM ({_LIVE})", names):
+    live = f"SELECT place, annotator, label, blind FROM ({_LIVE}) ORDER BY id"
+    for place, annotator, label, blind in db.execute(live, names):
         judged[place].add(annotator)
+        verdicts[place, annotator].append((label, bool(blind)))
     held: defaultdict[int, dict[str, Claim]] = defaultdict(dict)
-    for place, annotator, kind, at in db.execute(_LAST_CLAIMS, names | {"since": since}):
+    numbers = {}
+    for number, place, annotator, kind, at in db.execute(_LAST_CLAIMS, names | {"since": since}):
         if kind == "claim" and annotator not in judged.get(place, ()):
             held[place][annotator] = Claim(place, annotator, at)
+            numbers[place, annotator] = number
     skips = db.execute(
         "SELECT place, annotator FROM claims WHERE queue_id = :queue AND kind = 'skip' ORDER BY id", names
     )
-    return _State(queue, judged, held, skips.fetchall())
+    return _State(queue, judged, verdicts, held, numbers, skips.fetchall())
+
+
+def _with_gold(db: Database, queue: Queue) -> set[int]:
+    """The positions of the queue's questions that have a gold answer."""
+    sql = """
+        SELECT DISTINCT item.position FROM queue_items AS item
+        JOIN run_questions AS asked ON asked.run_id = ? AND asked.position = item.position
+        WHERE item.queue_id = ? AND trim(asked.gold_json, '[], ') <> ''
+    """
+    return {position for (position,) in db.execute(sql, [queue.run_id, queue.id])}
 
 
 _JUDGED = """
-    SELECT event.id, event.at, event.trace_id, event.annotator, item.place
+    SELECT event.id, event.at, event.trace_id, event.annotator, event.label, event.blind, item.place
     FROM queue_items AS item
     JOIN run_questions AS asked ON asked.run_id = :run AND asked.position = item.position
     JOIN events AS event ON event.trace_id = asked.trace_id AND event.answer_key = item.answer_key
@@ -314,7 +420,7 @@ _LAST_UNDONE = f"""
 """
 
 _LAST_CLAIMS = """
-    SELECT place, annotator, kind, at FROM claims
+    SELECT id, place, annotator, kind, at FROM claims
     WHERE id IN (
         SELECT max(id) FROM claims WHERE queue_id = :queue AND at > :since GROUP BY place, annotator
     )
