@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from rtv_core.store.migrations import migrate
 __all__ = ["connect", "plain_errors", "transaction"]
 
 BUSY_SECONDS = 5.0
+
+_TURNS: dict[Path, threading.Lock] = {}
 
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full. Free some space, then save again",
@@ -50,8 +53,9 @@ def transaction(path: Path) -> Iterator[Database]:
     """A connection that holds the write lock from the start: what is read stays true until it is written.
 
     (A transaction that starts by reading fails at once, whatever the time-out, if another writes meanwhile.)
+    The threads of a process take turns: SQLite's own waiting is unfair, and one might never get its turn.
     """
-    with connect(path) as db:
+    with _TURNS.setdefault(path.resolve(), threading.Lock()), connect(path) as db:
         db.execute("BEGIN IMMEDIATE")
         try:
             yield db

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import threading
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -49,7 +48,6 @@ class RunStore:
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
-        self._turn = threading.Lock()  # SQLite's own waiting is unfair: a thread might never get its turn
         with connect(self._path):
             pass
 
@@ -70,7 +68,7 @@ class RunStore:
             "k": run.k,
             "provenance": bindable(to_json(run.provenance)),
         }
-        with self._turn, transaction(self._path) as db:
+        with transaction(self._path) as db:
             if (kept := next(iter(db.query("SELECT * FROM runs WHERE id = ?", [row["id"]])), None)) is None:
                 db.table("runs").insert(row)
             else:
@@ -88,7 +86,7 @@ class RunStore:
         for an unknown run and MismatchError if another question has a position already.
         """
         rows = [(question, trace_row(trace)) for question, trace in items]
-        with self._turn, transaction(self._path) as db:
+        with transaction(self._path) as db:
             known = _run_row(db, run)["id"]
             for question, trace in rows:
                 if not _is_there(db, known, question):
@@ -97,7 +95,7 @@ class RunStore:
 
     def finish(self, run: str) -> None:
         """Mark a run as complete. Raises MissingError for an unknown run."""
-        with self._turn, transaction(self._path) as db:
+        with transaction(self._path) as db:
             db.execute("UPDATE runs SET complete = 1 WHERE id = ?", [_run_row(db, run)["id"]])
 
     def is_complete(self, run: str) -> bool:
