@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from dataclasses import replace
@@ -20,12 +21,14 @@ from rtv_core.baselines.joint import JointReader, log_shares, possible_spans, un
 from rtv_core.baselines.load import CONCATENATED, JOINT, RERANKER, load_baselines
 from rtv_core.baselines.rerank import OracleReranker, RetrievalOrder, TrainedReranker
 from rtv_core.baselines.systems import ConcatenatedReading, RecallerAlone, RerankThenRead, predict
+from rtv_core.cli import cli
 from rtv_core.errors import InputError, MismatchError, MissingError
 from rtv_core.factory import Models
 from rtv_core.reading.reader import Reader
-from rtv_core.reading.weights import load_network, save_network
+from rtv_core.reading.weights import load_network, read_card, save_network
 from rtv_core.recall.extractive import ExtractiveRecaller
 from rtv_core.records import EVIDENCE_SIZES, Hit, Passage, Question, Reading, Span, Trace
+from rtv_core.retrieval.dense import SentenceEncoder
 from rtv_core.retrieval.hybrid import HybridRetriever
 from rtv_core.retrieval.index import build_index, open_index
 from rtv_core.settings import Settings, VerifierSettings
@@ -435,7 +438,7 @@ def test_eight_questions_are_learned_by_the_reranker(tmp_path):
 @pytest.mark.parametrize("stage", [JOINT, CONCATENATED])
 def test_eight_questions_are_learned_by_the_reader(stage, tmp_path):
     plan = VerifierPlan(
-        passages=5, questions=4, unanswered=0.0, shares=(("nq", 8),), repeats=(("nq", 60),), seed=1
+        passages=5, questions=4, unanswered=0.0, shares=(("nq", 8),), repeats=(("nq", 32),), seed=1
     )
     network, _ = train(stage, tmp_path, plan=plan, loop=ENOUGH)
     form = tiny_network()[2]
@@ -486,6 +489,72 @@ def test_a_folder_of_another_stage_or_of_none_is_refused(tmp_path):
     with pytest.raises(MissingError, match="train joint-reader --concatenated"):
         load_baselines(concatenated=tmp_path / "absent")
     assert load_network(joint)[1].stage == JOINT
+
+
+# Commands
+
+
+def write_multispanqa(path: Path, rows) -> None:
+    """The world's questions as MultiSpanQA has them, each with the passage it was asked of."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        for i in rows:
+            pairs = [{"question": QUESTIONS[i], "answer": [answer]} for answer in ANSWERS[i]]
+            row = {
+                "id": f"m{i}",
+                "question": QUESTIONS[i],
+                "context": PASSAGES[i].text,
+                "annotations": [{"type": "multipleQAs", "qaPairs": pairs}],
+            }
+            file.write(json.dumps(row) + "\n")
+
+
+@pytest.mark.slow
+def test_the_commands_train_from_a_recaller_and_choose_a_tau(tmp_path, capsys):
+    data, index, start = tmp_path / "data", tmp_path / "index", save_stage("recaller", tmp_path / "start")
+    write_multispanqa(data / "questions/multispanqa-train.jsonl.gz", range(6))
+    dev = tmp_path / "dev.jsonl.gz"
+    write_multispanqa(dev, (6, 7))
+    corpus = tmp_path / "corpus.jsonl"
+    lines = [json.dumps({"id": p.id, "title": p.title, "text": p.text}) for p in PASSAGES]
+    corpus.write_text("\n".join(lines), encoding="utf-8")
+    build_index(corpus, index, SentenceEncoder())
+    given = ["--data", data, "--index", index, "--from", start]
+    folders = {name: tmp_path / name for name in ("reranker", "joint-reader", "concatenated")}
+    commands = (
+        ["train", "reranker", *given, "--out", folders["reranker"]],
+        ["train", "joint-reader", *given, "--out", folders["joint-reader"]],
+        ["train", "joint-reader", "--concatenated", *given, "--out", folders["concatenated"]],
+    )
+    for command in commands:
+        cli.main([str(word) for word in command], standalone_mode=False)
+    for reader in ("joint-reader", "concatenated"):
+        command = ["train", "tau", "--reader", folders[reader], "--index", index, "--questions", dev]
+        cli.main([str(word) for word in command], standalone_mode=False)
+        assert "on the 2 questions it was chosen on" in capsys.readouterr().out
+    found = load_baselines(folders["reranker"], folders["joint-reader"], folders["concatenated"])
+    assert len(found) == 5
+    card = read_card(folders["joint-reader"])
+    assert card.stage == JOINT
+    assert card.tau == card.training["tau"]["tau"] == found[0].tau
+    assert card.training["tau"]["system"] == "rerank with one network, then read"
+    assert card.training[JOINT]["steps"] == 8
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["reranker", "--data", "d", "--from", "absent", "--out", "o"], "train recaller"),
+        (["tau", "--reader", "absent", "--questions", "dev.jsonl"], "train joint-reader"),
+    ],
+)
+def test_a_command_without_what_it_starts_from_says_how_to_get_it(command, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": "1", "question": "who", "answers": ["Ilo"]}]
+    Path("dev.jsonl").write_text(json.dumps(rows[0]) + "\n", encoding="utf-8")
+    with pytest.raises(MissingError, match=said):
+        cli.main(["train", *command, "--index", "nowhere"], standalone_mode=False)
+    assert not Path("o").exists()
 
 
 # The threshold and the benchmark

@@ -10,7 +10,7 @@ from rtv_core.baselines.load import CONCATENATED, JOINT, RERANKER, load_baseline
 from rtv_core.baselines.systems import BASELINE_TAUS, Baseline
 from rtv_core.datasets import load_questions
 from rtv_core.errors import InputError, MissingError
-from rtv_core.reading.weights import input_form, load_network, read_card, save_network, write_card
+from rtv_core.reading.weights import CARD, input_form, load_network, read_card, save_network, write_card
 from rtv_core.records import Passage, Trace
 from rtv_core.retrieval.dense import SentenceEncoder
 from rtv_core.retrieval.hybrid import HybridRetriever
@@ -70,7 +70,7 @@ def run_tau(
     gold = [question for question in load_questions(questions) if any(question.answers)]
     if not gold:
         raise InputError(f"No question of {questions} has gold answers. Name dev questions that have.")
-    card, baseline = read_card(reader), _baseline(reader, reranker)
+    baseline, card = _baseline(reader, reranker), read_card(reader)
     encoder, settings = SentenceEncoder(dtype="float32"), RetrieverSettings()
     retriever = HybridRetriever(open_index(index, encoder.fingerprint), encoder).under(settings)
     traces = []
@@ -86,7 +86,7 @@ def run_tau(
 
 
 def _baseline(reader: Path, reranker: Path | None) -> Baseline:
-    if read_card(reader).stage == CONCATENATED:
+    if (reader / CARD).is_file() and read_card(reader).stage == CONCATENATED:
         return load_baselines(concatenated=reader)[0]
     return load_baselines(reranker, reader)[1 if reranker else 0]
 
