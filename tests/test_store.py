@@ -566,6 +566,7 @@ def test_jsonl_holds_every_field_and_the_provenance(store: JudgementStore, trace
     record = json.loads(line)
     assert set(record) == set(COLUMNS)
     assert record.pop("provenance") == {"model": "one"}
+    assert record.pop("schema") == 1
     assert Judgement(**record) == saved
 
 
@@ -599,6 +600,7 @@ def test_csv_has_a_header_and_plain_values(store: JudgementStore, trace_id: str)
         "k": "5",
         "trace_id": trace_id,
         "provenance": '{"model": "one"}',
+        "schema": "1",
     }
 
 
