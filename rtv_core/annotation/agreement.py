@@ -1,8 +1,8 @@
 """How far annotators agree, beyond chance too, on the answer label or on the evidence label.
 
-Cohen       two annotators: those items that both judged
-Fleiss      more of them: those items that have as many verdicts as most do; who gave them doesn't matter
-Krippendorff  any number: all items with at least two verdicts
+Cohen         two annotators: those items that both judged
+Fleiss        more of them: all items with at least two verdicts, whoever gave them
+Krippendorff  any number: the same items
 
 Each with a bootstrap interval over items. "unsure" is a label like the others. Where only one label occurs
 there is no chance agreement to compare with: the coefficient is undefined, however often people agreed.
@@ -40,6 +40,11 @@ AXES = {"answer": "label", "evidence": "evidence"}
 
 LEAST_DEFINED = 0.9
 """An interval needs that share of the resamples to be defined."""
+
+UNEQUAL = (
+    "Items have different numbers of verdicts. If one more person was asked just where others disagreed, "
+    "leave that person out: agreement looks higher than it is."
+)
 
 Measure = Callable[[np.ndarray], float | None]
 
@@ -175,16 +180,15 @@ def cohen_kappa(confusion: np.ndarray) -> float | None:
 
 
 def fleiss_kappa(counts: np.ndarray) -> float | None:
-    """Fleiss' kappa (1971); None if only one label occurs.
+    """Fleiss' kappa (1971), in Gwet's form (2014) for unequal numbers; None if only one label occurs.
 
-    `counts[i, c]` is how many called item `i` by label `c`; every item has the same number of verdicts.
+    `counts[i, c]` is how many called item `i` by label `c`, at least two in all.
     """
-    verdicts = counts[0].sum()
-    expected = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
     if np.count_nonzero(counts.sum(axis=0)) < 2:
         return None
-    observed = float(((counts**2).sum(axis=1) - verdicts).mean() / (verdicts * (verdicts - 1)))
-    return (observed - expected) / (1 - expected)
+    shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)  # (labels,)
+    expected = float((shares**2).sum())
+    return (_mean_agreement(counts) - expected) / (1 - expected)
 
 
 def krippendorff_alpha(counts: np.ndarray) -> float | None:
@@ -231,12 +235,14 @@ def _coded(matrix: Ratings) -> tuple[np.ndarray, np.ndarray]:
     return codes, counts
 
 
-def _percent(counts: np.ndarray, rng: np.random.Generator, draws: int) -> Coefficient:
-    def mean_agreement(sample: np.ndarray) -> float:
-        verdicts = sample.sum(axis=1)
-        return float((((sample**2).sum(axis=1) - verdicts) / (verdicts * (verdicts - 1))).mean())
+def _mean_agreement(counts: np.ndarray) -> float:
+    """The share of agreeing pairs of verdicts, item by item, then averaged."""
+    verdicts = counts.sum(axis=1)
+    return float((((counts**2).sum(axis=1) - verdicts) / (verdicts * (verdicts - 1))).mean())
 
-    return _coefficient("percent agreement", counts, mean_agreement, rng, draws)
+
+def _percent(counts: np.ndarray, rng: np.random.Generator, draws: int) -> Coefficient:
+    return _coefficient("percent agreement", counts, _mean_agreement, rng, draws)
 
 
 def _cohen(codes: np.ndarray, rng: np.random.Generator, draws: int) -> Coefficient:
@@ -251,12 +257,8 @@ def _cohen(codes: np.ndarray, rng: np.random.Generator, draws: int) -> Coefficie
 
 
 def _fleiss(counts: np.ndarray, rng: np.random.Generator, draws: int) -> Coefficient:
-    verdicts = counts.sum(axis=1)
-    usual = max(Counter(verdicts.tolist()).items(), key=lambda pair: (pair[1], pair[0]), default=(0, 0))[0]
-    alike = counts[verdicts == usual]
-    left_out = len(counts) - len(alike)
-    note = f"Items with {usual} verdicts; {left_out:,} with another number are left out." if left_out else ""
-    return _coefficient("Fleiss' kappa", alike, fleiss_kappa, rng, draws, note)
+    note = UNEQUAL if len({*counts.sum(axis=1).tolist()}) > 1 else ""
+    return _coefficient("Fleiss' kappa", counts, fleiss_kappa, rng, draws, note)
 
 
 def _alpha(counts: np.ndarray, rng: np.random.Generator, draws: int) -> Coefficient:
