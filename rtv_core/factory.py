@@ -18,6 +18,8 @@ from rtv_core.pipeline import Pipeline
 from rtv_core.records import Question
 from rtv_core.settings import Settings
 from rtv_core.store.judgements import JudgementStore
+from rtv_core.store.queues import QueueStore
+from rtv_core.store.runs import RunStore
 from rtv_core.wire import to_json
 
 if TYPE_CHECKING:
@@ -114,7 +116,7 @@ def demo_index(encoder: SentenceEncoder) -> Path:
 
 
 class Workbench:
-    """What a server works with: settings, store and questions at once, the models once they are loaded."""
+    """What a server works with: settings, stores and questions at once, the models once they are loaded."""
 
     def __init__(
         self,
@@ -125,6 +127,8 @@ class Workbench:
     ) -> None:
         self.settings = settings
         self.store = JudgementStore(store)
+        self.runs = RunStore(store)
+        self.queues = QueueStore(store)
         self._index = index
         source = questions or (None if index else DEMO_QUESTIONS)
         self.questions: tuple[Question, ...] = tuple(load_questions(source)) if source else ()

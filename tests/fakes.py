@@ -219,6 +219,8 @@ class FakeWorkbench:
     corpus: str = "a test corpus"
     settings: Settings = field(default_factory=lambda: Settings().with_values({"verifier.tau": 0.5}))
     store: object = field(default_factory=MemoryStore)
+    runs: object = None
+    queues: object = None
     loaded: bool = True
     gate: threading.Event | None = None
     asked: int = 0

@@ -1,4 +1,4 @@
-"""What the pages need from the rest: a pipeline for given settings, and a place for judgements."""
+"""What the pages need from the rest: a pipeline for given settings, and places for runs, queues, judgements."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Protocol
 from rtv_core.pipeline import Pipeline
 from rtv_core.records import Judgement, Question, Trace
 from rtv_core.settings import Settings
+from rtv_core.store.queues import QueueStore
+from rtv_core.store.runs import RunStore
 
 __all__ = ["JudgementStore", "Workbench"]
 
@@ -43,6 +45,10 @@ class JudgementStore(Protocol):
         """Restore what the last undo took back; None if there is nothing."""
         ...
 
+    def current(self, trace_id: str | None = None, annotator: str | None = None) -> list[Judgement]:
+        """The verdicts that stand, newest first: one for each trace, annotator and answer."""
+        ...
+
     def for_question(self, question: str, annotator: str | None = None) -> list[Judgement]:
         """The judgements that stand on any trace of a question, newest first."""
         ...
@@ -53,6 +59,8 @@ class Workbench(Protocol):
 
     settings: Settings
     store: JudgementStore
+    runs: RunStore
+    queues: QueueStore
     questions: tuple[Question, ...]
     corpus: str
 
