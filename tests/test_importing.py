@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from sqlite_utils import Database
 
+from rtv_core.cli import main
 from rtv_core.errors import InputError, MissingError, StoreError
 from rtv_core.records import (
     Candidate,
@@ -616,3 +617,47 @@ def test_a_backup_in_a_folder_that_can_not_be_written_is_read(store: JudgementSt
             assert db.table("events").count == 6
     finally:
         folder.chmod(0o755)
+
+
+# The commands
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable:
+    """Runs `judgements ...` in an own folder; what it says, or the complaint."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments: str) -> str:
+        try:
+            main(["judgements", *arguments])
+        except SystemExit:
+            return capsys.readouterr().err.strip()
+        return capsys.readouterr().out.strip()
+
+    return command
+
+
+@pytest.mark.usefixtures("store")
+def test_the_commands_carry_judgements_from_place_to_place(run: Callable) -> None:
+    assert run("export", "--store", "one.db", "--with-traces", "--out", "a.jsonl") == "a.jsonl: 3 judgements."
+    assert run("import", "a.jsonl") == "rtv.db: 3 new judgements, 1 new trace."
+    assert run("import", "a.jsonl") == "rtv.db: 0 new judgements, 3 known already."
+    assert run("merge", "one.db") == "rtv.db: 2 verdicts, 1 undo or redo step added."
+    assert run("merge", "one.db") == "rtv.db: nothing was new."
+    assert run("backup", "copy.db").startswith("copy.db: a backup of rtv.db, ")
+    assert run("restore", "copy.db", "--store", "new.db") == "new.db: restored, 3 judgements."
+    lines = [set(run("export", "--store", name).splitlines()) for name in ("new.db", "one.db")]
+    assert lines[0] == lines[1]
+
+
+@pytest.mark.usefixtures("store")
+def test_the_commands_say_what_can_not_be_done(run: Callable) -> None:
+    assert "CSV has no room for traces" in run(
+        "export", "--store", "one.db", "--format", "csv", "--with-traces"
+    )
+    assert "can't be read" in run("import", "nowhere.jsonl")
+    assert "There is no file nowhere.db" in run("merge", "nowhere.db")
+    assert "one.db is there already" in run("restore", "one.db", "--store", "one.db")
+    assert "There are no judgements in rtv.db" in run("backup", "copy.db")
+    assert run("backup", "one.db", "--store", "one.db").endswith("Give the backup a new name.")
+    assert not Path("rtv.db").exists()

@@ -55,8 +55,8 @@ def import_(file: Path, store: Path) -> None:
 
     done = import_judgements(file, store)
     known = f", {done.known:,} known already" if done.known else ""
-    traces = f", {done.traces:,} new traces" if done.traces else ""
-    click.echo(f"{store}: {done.judgements:,} new judgements{known}{traces}.")
+    traces = f", {_counted(done.traces, 'new trace')}" if done.traces else ""
+    click.echo(f"{store}: {_counted(done.judgements, 'new judgement')}{known}{traces}.")
 
 
 @command.command()
@@ -68,15 +68,15 @@ def merge(other: Path, store: Path) -> None:
 
     done = merge(other, store)
     parts = (
-        (done.judgements, "verdicts"),
-        (done.steps, "undos and redos"),
-        (done.runs, "runs"),
-        (done.questions, "questions"),
-        (done.queues, "queues"),
-        (done.claims, "claims"),
-        (done.traces, "traces"),
+        (done.judgements, "verdict"),
+        (done.steps, "undo or redo step"),
+        (done.runs, "run"),
+        (done.questions, "question"),
+        (done.queues, "queue"),
+        (done.claims, "claim"),
+        (done.traces, "trace"),
     )
-    said = ", ".join(f"{count:,} {name}" for count, name in parts if count)
+    said = ", ".join(_counted(count, name) for count, name in parts if count)
     click.echo(f"{store}: {said} added." if said else f"{store}: nothing was new.")
     for name, longer in done.renamed:
         click.echo(f"{name!r} is kept as {longer!r}: another one has its name.")
@@ -146,16 +146,24 @@ def gold(
     answers = sum(not addition.gold for addition in corrected.additions)
     spellings = len(corrected.additions) - answers
     click.echo(
-        f"{out}: {len(fitting):,} questions; {answers:,} answers and {spellings:,} spellings added on "
-        f"{len(added):,} of them."
+        f"{out}: {_counted(len(fitting), 'question')}; {_counted(answers, 'answer')} and "
+        f"{_counted(spellings, 'spelling')} added on {len(added):,} of them."
     )
-    for count, what in (
-        (len(questions) - len(fitting), "questions are left out: their gold is unknown, or says “no answer”"),
-        (len(corrected.split), "answers are left as they are: annotators disagree"),
-        (len(corrected.unresolved), "variants are left out: what they are said to spell is no gold answer"),
+    for count, noun, why in (
+        (
+            len(questions) - len(fitting),
+            "question",
+            "gold unknown, or “no answer”: the format can't say so",
+        ),
+        (len(corrected.split), "answer", "annotators disagree on it"),
+        (len(corrected.unresolved), "variant", "what it is said to spell is no gold answer"),
     ):
         if count:
-            click.echo(f"{count:,} {what}.")
+            click.echo(f"Left out: {_counted(count, noun)} ({why}).")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _check_there(store: Path) -> None:
