@@ -179,7 +179,7 @@ def test_an_index_says_what_it_kept_and_what_it_left_out(
 ) -> None:
     ended = run("index", "--corpus", corpus, "--out", "made", "--encoder", encoder)
     assert ended.code == 0
-    assert ended.out == "made: 3 passages; 1 exact repeats dropped, 1 bad lines skipped.\n"
+    assert ended.out == "made: 3 passages; 1 exact repeats dropped, 1 bad lines or files skipped.\n"
     assert "corpus.jsonl, line 5: not JSON" in caplog.text
     opened = open_index(Path("made"), SentenceEncoder(str(encoder)).fingerprint)
     assert [opened.passages[row].id for row in range(3)] == ["1", "2", "4"]
@@ -209,7 +209,7 @@ def test_an_interrupted_index_is_said_to_be_unfinished_and_goes_on(
         build_index(corpus, Path("made"), Interrupted(str(encoder)))
     assert "is unfinished. Run the same command again" in complaint(run("ask", QUESTION, "--index", "made"))
     ended = run("index", "--corpus", corpus, "--out", "made", "--encoder", encoder)
-    assert ended.out == "made: 3 passages; 1 exact repeats dropped, 1 bad lines skipped.\n"
+    assert ended.out == "made: 3 passages; 1 exact repeats dropped, 1 bad lines or files skipped.\n"
     assert "Going on with the unfinished index" in caplog.text
     assert not Path("made.partial").exists()
 
@@ -218,7 +218,7 @@ def test_an_interrupted_index_is_said_to_be_unfinished_and_goes_on(
     ("options", "said"),
     [
         (["--corpus", "absent.jsonl"], "no corpus file 'absent.jsonl'"),
-        (["--corpus", "corpus.csv"], "neither TSV nor JSON lines"),
+        (["--corpus", "corpus.csv"], "corpus.csv holds no passages"),
         (["--corpus", "corpus.jsonl", "--bad-lines", "0"], "at most 0 are skipped"),
         (["--corpus", "corpus.jsonl", "--encoder", "./absent"], "no model folder './absent'"),
     ],

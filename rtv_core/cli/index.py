@@ -13,19 +13,54 @@ __all__ = ["command"]
 
 
 @click.command("index")
-@click.option("--corpus", type=click.Path(path_type=Path), required=True, help="DPR .tsv or .jsonl, or .gz.")
+@click.option(
+    "--corpus",
+    "corpora",
+    type=click.Path(path_type=Path),
+    required=True,
+    multiple=True,
+    help="A folder or file of documents (.txt, .md, .html, .pdf) and tables (.csv, .tsv with named columns); "
+    "say it again for more. Or one file of passages: DPR .tsv, .jsonl, or either with .gz.",
+)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder of the index.")
+@click.option(
+    "--columns",
+    multiple=True,
+    metavar="id=NAME,title=NAME,text=NAME",
+    help="Which columns of the tables give these, or some of them, where the names don't say so.",
+)
 @click.option("--encoder", default=None, help="A sentence-transformers folder or hub id.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing index once the new one is whole.")
-@click.option("--bad-lines", type=click.IntRange(0), default=100, show_default=True, help="The most skipped.")
-def command(corpus: Path, out: Path, encoder: str | None, overwrite: bool, bad_lines: int) -> None:
-    """Make a corpus searchable. Stopped and started again, it goes on where it was."""
+@click.option(
+    "--bad-lines",
+    type=click.IntRange(0),
+    default=100,
+    show_default=True,
+    help="The most lines, rows and files that are skipped.",
+)
+def command(
+    corpora: tuple[Path, ...],
+    out: Path,
+    columns: tuple[str, ...],
+    encoder: str | None,
+    overwrite: bool,
+    bad_lines: int,
+) -> None:
+    """Make a corpus searchable. Stopped and started again, it goes on where it was.
+
+    Texts are cut into passages of about 100 words at sentence ends. In a folder, hidden files, files of other
+    forms and links that lead out of it are left out; a file that can't be read is skipped and named.
+    """
     stay_offline()
+    from rtv_core.corpus.sources import open_corpus
+    from rtv_core.corpus.tables import parse_columns
     from rtv_core.pretrained import DEFAULT_MODEL
     from rtv_core.retrieval.dense import SentenceEncoder
     from rtv_core.retrieval.index import build_index
 
     logging.getLogger("rtv_core").setLevel(logging.INFO)
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # each oddity of a file that can be read all the same
+    corpus = open_corpus(corpora, parse_columns(columns))
     with progress_bar("passages") as progress:
         manifest = build_index(
             corpus,
@@ -37,5 +72,5 @@ def command(corpus: Path, out: Path, encoder: str | None, overwrite: bool, bad_l
         )
     click.echo(
         f"{out}: {manifest.passages:,} passages; {manifest.repeats:,} exact repeats dropped, "
-        f"{manifest.bad_lines:,} bad lines skipped."
+        f"{manifest.bad_lines:,} bad lines or files skipped."
     )

@@ -4,46 +4,25 @@ from __future__ import annotations
 
 import csv
 import gzip
-import hashlib
 import json
-import logging
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from rtv_core.corpus.blocks import cut_blocks
+from rtv_core.corpus.intake import BAD_LINE_LIMIT, BadRecord, CorpusReport, Intake
 from rtv_core.errors import InputError, MissingError
 from rtv_core.records import Passage
 
-__all__ = ["BAD_LINE_LIMIT", "CorpusReport", "read_passages"]
+__all__ = ["BAD_LINE_LIMIT", "IDS", "TEXTS", "CorpusReport", "names_passages", "read_passages"]
 
-BAD_LINE_LIMIT = 100
 IDS = ("id", "_id")
 TEXTS = ("text", "contents")
+"""The names of the columns and fields for the id and the text."""
 
-log = logging.getLogger(__name__)
+LONGEST_HEADER = 100_000
 
 Row = Mapping[str, Any]
-
-
-@dataclass(slots=True)
-class CorpusReport:
-    """What was read so far; it grows while `read_passages` is consumed.
-
-    `records` counts the records that were used, `cut` those of them cut into several passages, `repeats` the
-    records and blocks left out because the same title and text had come before. `reasons` says, line by line,
-    why a line was skipped.
-    """
-
-    lines: int = 0
-    records: int = 0
-    passages: int = 0
-    cut: int = 0
-    repeats: int = 0
-    bad_lines: int = 0
-    reasons: list[str] = field(default_factory=list)
 
 
 def read_passages(
@@ -67,8 +46,12 @@ def read_passages(
     return _passages(path, rows, CorpusReport() if report is None else report, bad_line_limit)
 
 
-class _BadLine(Exception):
-    """Why a line can't be used."""
+def names_passages(path: Path) -> bool:
+    """Whether the first line of a tab-separated file names DPR's columns, an id and a text among them."""
+    with path.open("rb") as file:
+        line = file.readline(LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    names = {name.strip().strip('"') for name in line.split("\t")}
+    return bool(names & set(IDS)) and bool(names & set(TEXTS))
 
 
 def _row_reader(path: Path) -> Callable[[Iterator[bytes]], Callable[[str], Row]]:
@@ -82,8 +65,7 @@ def _row_reader(path: Path) -> Callable[[Iterator[bytes]], Callable[[str], Row]]
 
 
 def _passages(path: Path, rows: Callable, report: CorpusReport, bad_line_limit: int) -> Iterator[Passage]:
-    ids: set[str] = set()
-    contents: set[bytes] = set()
+    intake = Intake(report, bad_line_limit)
     with _open(path) as file:
         lines = _lines(path, file, report)
         parse = rows(lines)
@@ -91,11 +73,10 @@ def _passages(path: Path, rows: Callable, report: CorpusReport, bad_line_limit: 
             try:
                 if not (text := _decode(line)).strip():
                     continue
-                passages = _record(parse(text), ids, contents, report)
-            except _BadLine as reason:
-                _skip(path, report, str(reason), bad_line_limit)
+                passages = intake.take(*_record(parse(text)))
+            except BadRecord as reason:
+                intake.skip(f"{path.name}, line {report.lines:,}", reason)
                 continue
-            report.passages += len(passages)
             yield from passages
 
 
@@ -114,27 +95,16 @@ def _lines(path: Path, file: BinaryIO, report: CorpusReport) -> Iterator[bytes]:
         ) from error
 
 
-def _skip(path: Path, report: CorpusReport, reason: str, limit: int) -> None:
-    report.bad_lines += 1
-    where = f"{path.name}, line {report.lines:,}: {reason}"
-    if report.bad_lines > limit:
-        raise InputError(
-            f"{where}. That is bad line {report.bad_lines}; at most {limit} are skipped. Mend them."
-        )
-    report.reasons.append(where)
-    log.warning("%s; skipped", where)
-
-
 def _json_rows(lines: Iterator[bytes]) -> Callable[[str], Row]:
     def parse(line: str) -> Row:
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
-            raise _BadLine(f"not JSON ({error.msg} at column {error.colno})") from error
+            raise BadRecord(f"not JSON ({error.msg} at column {error.colno})") from error
         except (ValueError, RecursionError) as error:  # a number of 5,000 digits, a thousand brackets
-            raise _BadLine(f"not JSON ({error})") from error
+            raise BadRecord(f"not JSON ({error})") from error
         if not isinstance(row, dict):
-            raise _BadLine(f"a JSON {type(row).__name__}, not an object")
+            raise BadRecord(f"a JSON {type(row).__name__}, not an object")
         return row
 
     return parse
@@ -143,7 +113,7 @@ def _json_rows(lines: Iterator[bytes]) -> Callable[[str], Row]:
 def _tsv_rows(lines: Iterator[bytes]) -> Callable[[str], Row]:
     try:
         names = [name.strip() for name in _cells(_decode(next(lines, b"")))]
-    except _BadLine as reason:
+    except BadRecord as reason:
         raise InputError(f"The first line can't be read as column names: {reason}. Mend it.") from reason
     if not set(names) & set(IDS) or not set(names) & set(TEXTS):
         raise InputError(
@@ -153,7 +123,7 @@ def _tsv_rows(lines: Iterator[bytes]) -> Callable[[str], Row]:
     def parse(line: str) -> Row:
         cells = _cells(line)
         if len(cells) != len(names):
-            raise _BadLine(f"{len(cells)} columns instead of {len(names)}")
+            raise BadRecord(f"{len(cells)} columns instead of {len(names)}")
         return dict(zip(names, cells, strict=True))
 
     return parse
@@ -164,71 +134,39 @@ def _cells(line: str) -> list[str]:
     try:
         return next(csv.reader([line.rstrip("\r\n")], delimiter="\t", strict=True), [])
     except csv.Error as error:
-        raise _BadLine(f"quotes that don't match ({error})") from error
+        raise BadRecord(f"quotes that don't match ({error})") from error
 
 
 def _decode(line: bytes) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _BadLine(f"not UTF-8 at byte {error.start}") from error
+        raise BadRecord(f"not UTF-8 at byte {error.start}") from error
 
 
-def _record(row: Row, ids: set[str], contents: set[bytes], report: CorpusReport) -> list[Passage]:
-    """The passages of one record; none for a repeat. `ids` and `contents` hold what came before."""
-    identifier, title, text = (
-        _identifier(row),
-        _string(row, ("title",), "").strip(),
-        _string(row, TEXTS).strip(),
-    )
-    if (digest := _digest(title, text)) in contents:
-        report.repeats += 1
-        return []
-    if not (blocks := cut_blocks(text)):
-        raise _BadLine("an empty text")
-    names = [identifier] if len(blocks) == 1 else [f"{identifier}-{i}" for i in range(1, len(blocks) + 1)]
-    if taken := [name for name in (identifier, *names) if name in ids]:
-        raise _BadLine(f"the id {taken[0]!r} for the second time")
-    ids.update((identifier, *names))
-    contents.add(digest)
-    report.records += 1
-    passages = [Passage(name, title, block) for name, block in zip(names, blocks, strict=True)]
-    return passages if len(passages) == 1 else _fresh_blocks(passages, contents, report)
-
-
-def _fresh_blocks(passages: list[Passage], contents: set[bytes], report: CorpusReport) -> list[Passage]:
-    report.cut += 1
-    fresh = []
-    for passage in passages:
-        if (digest := _digest(passage.title, passage.text)) not in contents:
-            contents.add(digest)
-            fresh.append(passage)
-    report.repeats += len(passages) - len(fresh)
-    return fresh
+def _record(row: Row) -> tuple[str, str, str]:
+    """Id, title and text."""
+    return _identifier(row), _string(row, ("title",), "").strip(), _string(row, TEXTS).strip()
 
 
 def _identifier(row: Row) -> str:
     name = next((name for name in IDS if name in row), None)
     if name is None:
-        raise _BadLine("no id")
+        raise BadRecord("no id")
     value = row[name]
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not (text := _string(row, (name,)).strip()):
-        raise _BadLine("an empty id")
+        raise BadRecord("an empty id")
     return text
 
 
 def _string(row: Row, names: tuple[str, ...], absent: str | None = None) -> str:
     value = next((row[name] for name in names if row.get(name) is not None), absent)
     if value is None:
-        raise _BadLine(f"no {names[0]}")
+        raise BadRecord(f"no {names[0]}")
     if not isinstance(value, str):
-        raise _BadLine(f"a {names[0]} that is a {type(value).__name__}, not a string")
+        raise BadRecord(f"a {names[0]} that is a {type(value).__name__}, not a string")
     if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
-        raise _BadLine(f"half a character (a lone surrogate) in the {names[0]}")
+        raise BadRecord(f"half a character (a lone surrogate) in the {names[0]}")
     return value
-
-
-def _digest(title: str, text: str) -> bytes:
-    return hashlib.blake2b(f"{title}\0{text}".encode(), digest_size=16).digest()

@@ -25,15 +25,15 @@ from types import MappingProxyType
 import numpy as np
 
 from rtv_core import __version__
-from rtv_core.corpus.read import BAD_LINE_LIMIT, CorpusReport, read_passages
-from rtv_core.errors import InputError, MismatchError, MissingError, RtvError
+from rtv_core.corpus.intake import BAD_LINE_LIMIT, CorpusReport
+from rtv_core.corpus.sources import Corpus, open_corpus
+from rtv_core.errors import InputError, MismatchError, RtvError
 from rtv_core.records import Passage
 from rtv_core.retrieval.dense import Encoder, passage_text
 from rtv_core.retrieval.lexical import LEXICAL_FILES, build_lexical
 from rtv_core.retrieval.manifest import (
     FORMAT,
     Manifest,
-    file_sha256,
     read_manifest,
     rebuild,
     stamp_files,
@@ -113,7 +113,7 @@ def open_index(folder: Path | str, encoder_fingerprint: str | None = None) -> In
 
 
 def build_index(
-    corpus: Path | str,
+    corpus: Corpus | Path | str,
     out: Path | str,
     encoder: Encoder,
     progress: Progress | None = None,
@@ -122,20 +122,18 @@ def build_index(
     bad_line_limit: int = BAD_LINE_LIMIT,
     shard: int = SHARD,
 ) -> Manifest:
-    """Read, encode and index a corpus file into the folder `out`; a stopped build goes on where it was.
+    """Read, encode and index a corpus into the folder `out`; a stopped build goes on where it was.
 
-    The first progress report with a total says how far an earlier build had come. An existing index is
-    replaced only if `overwrite`, and only once the new one is whole. Raises InputError for a corpus without
-    passages or with too many bad lines, or an `out` that is in the way; MissingError for an absent corpus.
+    A path stands for `open_corpus([path])`. The first progress report with a total says how far an earlier
+    build had come. An existing index is replaced only if `overwrite`, and only once the new one is whole.
+    Raises InputError for a corpus without passages or with too many bad lines, or an `out` that is in the
+    way; MissingError for an absent corpus.
     """
-    corpus, out = Path(corpus), Path(out)
+    out = Path(out)
     _refuse_existing(out, overwrite)
-    if not corpus.is_file():
-        raise MissingError(
-            f"There is no corpus file {str(corpus)!r}. Give a .tsv, .jsonl or either with .gz."
-        )
+    corpus = open_corpus([corpus]) if isinstance(corpus, Path | str) else corpus
     work = out.with_name(f"{out.name}.partial")
-    state = _begin(work, _State(FORMAT, shard, file_sha256(corpus), encoder.fingerprint), corpus)
+    state = _begin(work, _State(FORMAT, shard, corpus.sha256(), encoder.fingerprint), corpus)
     report = progress or _no_progress
     if state.passages is None:
         state = _read_corpus(corpus, work, state, report, bad_line_limit)
@@ -184,7 +182,7 @@ def _refuse_existing(out: Path, overwrite: bool) -> None:
         raise InputError(f"The index {out} exists. Name another folder with --out, or add --overwrite.")
 
 
-def _begin(work: Path, state: _State, corpus: Path) -> _State:
+def _begin(work: Path, state: _State, corpus: Corpus) -> _State:
     """The state to go on from: that of the earlier build in `work` if it was of the same things."""
     if work.exists() and any(work.iterdir()):
         earlier = _read_state(work)
@@ -217,18 +215,21 @@ def _write_state(work: Path, state: _State) -> None:
         aside.write_text(json.dumps(asdict(state), sort_keys=True) + "\n", encoding="utf-8")
 
 
-def _read_corpus(corpus: Path, work: Path, state: _State, progress: Progress, bad_line_limit: int) -> _State:
+def _read_corpus(
+    corpus: Corpus, work: Path, state: _State, progress: Progress, bad_line_limit: int
+) -> _State:
     report = CorpusReport()
     try:
-        passages = _counted(read_passages(corpus, report, bad_line_limit), progress)
+        passages = _counted(corpus.passages(report, bad_line_limit), progress)
         write_passages(passages, work)
         if not report.passages:
-            raise InputError(f"{corpus.name} holds no passages. Give another file.")
+            reason = f" ({report.reasons[0]})" if report.reasons else ""
+            raise InputError(f"{corpus.name} holds no passages{reason}. Give another.")
     except RtvError:
         shutil.rmtree(work)
         raise
     log.info(
-        "%s: %s passages, %s repeats dropped, %s bad lines skipped",
+        "%s: %s passages, %s exact repeats dropped, %s bad lines, rows or files skipped",
         corpus.name,
         *(f"{count:,}" for count in (report.passages, report.repeats, report.bad_lines)),
     )
@@ -280,7 +281,7 @@ def _join(shards: Iterable[Path], target: Path, passages: int) -> int:
     return shape[1]
 
 
-def _manifest(work: Path, corpus: Path, encoder: Encoder, state: _State, dimension: int) -> Manifest:
+def _manifest(work: Path, corpus: Corpus, encoder: Encoder, state: _State, dimension: int) -> Manifest:
     return Manifest(
         format=FORMAT,
         corpus=corpus.name,

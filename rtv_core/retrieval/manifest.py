@@ -37,7 +37,7 @@ class FileStamp:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """`corpus` is the corpus file's name, `encoder_fingerprint` as in `rtv_core.pretrained`, `built_at` UTC.
+    """`corpus` is the name of the corpus, `encoder_fingerprint` as in `rtv_core.pretrained`, `built_at` UTC.
 
     `repeats` and `bad_lines` count what was left out of the corpus; `versions` names the libraries.
     """
