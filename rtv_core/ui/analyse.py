@@ -1,0 +1,83 @@
+"""The Analyse page: what the verdicts on a run mean. Layout, then wiring."""
+
+from __future__ import annotations
+
+import gradio as gr
+
+from rtv_core.ui import analysing, render
+from rtv_core.ui.analysis.controls import render_search
+from rtv_core.ui.analysis.state import Analyses
+from rtv_core.ui.workbench import Workbench
+
+__all__ = ["add_analyse"]
+
+BRIDGE = """
+window.rtv = window.rtv || {};
+window.rtv.analyseEvents = [
+  "controls", "figures", "curves", "people", "questions", "settle", "unsettle", "file",
+];
+window.rtv.analyse?.(trigger);
+"""
+"""Hands Gradio's way to call the server to analyse.js, and names the events that may be sent."""
+
+WORKING = "Working out the figures…"
+
+OPTIONS = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": 4}
+
+
+def add_analyse(workbench: Workbench) -> None:
+    """Lay out the page at the current place, and wire it."""
+    analyses = Analyses(workbench)
+    controls = _part("controls", "")
+    with gr.Row(elem_id="rtv-analyse-columns"):
+        with gr.Column(elem_id="rtv-analyse-left", min_width=0):
+            figures = _part("figures", render.render_message(WORKING, "busy"))
+            curves = _part("curves", "")
+            settled = _part("settled", "")
+            people = _part("people", "")
+        with gr.Column(elem_id="rtv-analyse-right", min_width=0):
+            _part("search", render_search())
+            questions = _part("questions", "")
+    file = _part("file", "")
+    bridge = gr.HTML("", elem_id="rtv-analyse-bridge", visible="hidden", js_on_load=BRIDGE)
+
+    def draw_controls(event: gr.EventData, request: gr.Request):
+        return analysing.show_controls(workbench, event._data)
+
+    def draw_figures(event: gr.EventData, request: gr.Request):
+        return analysing.show_figures(analyses, event._data, analysing.may_see_verdicts(request))
+
+    def draw_curves(event: gr.EventData, request: gr.Request):
+        return analysing.show_curves(analyses, event._data)
+
+    def draw_people(event: gr.EventData, request: gr.Request):
+        return analysing.show_people(analyses, event._data, analysing.may_see_verdicts(request))
+
+    def draw_questions(event: gr.EventData, request: gr.Request):
+        seen = analysing.may_see_verdicts(request)
+        return analysing.show_questions(workbench, analyses, event._data, seen)
+
+    def settle(event: gr.EventData, request: gr.Request):
+        seen = analysing.may_see_verdicts(request)
+        return analysing.save_adjudication(workbench, analyses, event._data, seen).settled
+
+    def unsettle(event: gr.EventData, request: gr.Request):
+        seen = analysing.may_see_verdicts(request)
+        return analysing.take_back_adjudication(workbench, event._data, seen).settled
+
+    def save(event: gr.EventData, request: gr.Request):
+        return analysing.make_file(workbench, analyses, event._data, analysing.may_see_verdicts(request))
+
+    last = {"trigger_mode": "always_last", **OPTIONS}
+    bridge.controls(draw_controls, None, controls, **last)
+    bridge.figures(draw_figures, None, figures, **last)
+    bridge.curves(draw_curves, None, curves, **last)
+    bridge.people(draw_people, None, people, **last)
+    bridge.questions(draw_questions, None, questions, **last)
+    bridge.settle(settle, None, settled, trigger_mode="multiple", **OPTIONS)
+    bridge.unsettle(unsettle, None, settled, trigger_mode="multiple", **OPTIONS)
+    bridge.file(save, None, file, trigger_mode="multiple", **OPTIONS)
+
+
+def _part(name: str, value: str) -> gr.HTML:
+    return gr.HTML(value, elem_id=f"rtv-analyse-{name}", apply_default_css=False, padding=False)

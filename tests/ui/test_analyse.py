@@ -1,0 +1,526 @@
+"""The Analyse page: its handlers, called as a browser would, and as it should not."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import re
+import time
+from types import SimpleNamespace
+
+import pytest
+from fakes import FakeWorkbench
+from runs import add_queue, add_run, on_disk, said, small_run
+
+from rtv_core.analysis.blame import stage_blame
+from rtv_core.analysis.calibration import reliability, scored_by_gold
+from rtv_core.analysis.comparison import compare_runs
+from rtv_core.analysis.corrected import correct_gold
+from rtv_core.analysis.curves import tau_curve
+from rtv_core.analysis.estimate import estimated_scores
+from rtv_core.analysis.headline import headline, right_share
+from rtv_core.analysis.mistakes import inclusion_of, wrong_predictions
+from rtv_core.analysis.rulings import Counting, settle
+from rtv_core.analysis.scores import rescored
+from rtv_core.analysis.slices import by_gold_answers, f1_slices
+from rtv_core.analysis.table6 import error_table
+from rtv_core.annotation.agreement import agreement, ratings
+from rtv_core.records import QueueItem, QueuePlan
+from rtv_core.ui import analysing
+from rtv_core.ui.analysis.plots import Band, Line, Stack, interval_plot, line_plot, stack_plot
+from rtv_core.ui.analysis.state import Analyses
+from rtv_core.ui.analysis.view import read_view
+from rtv_core.ui.app import build_app
+
+ATTACK = "<img src=x onerror=alert(1)>${7*7}</script>"
+
+
+@pytest.fixture
+def workbench(tmp_path) -> FakeWorkbench:
+    return on_disk(tmp_path / "rtv.db")
+
+
+@pytest.fixture
+def judged(workbench):
+    """The small run with verdicts of two people, who agree on all but one answer."""
+    run = small_run(workbench)
+    for by in ("Ada", "Bo"):
+        said(workbench, run[0], "2011", "unlisted", by, evidence="supports")
+        said(workbench, run[1], "Berkeley Systems Inc", "variant", by, gold="Berkeley Systems")
+        said(workbench, run[1], "Sierra", "invalid", by)
+        said(workbench, run[0], "April 24, 2010", "listed", by, gold="April 24, 2010", evidence="supports")
+    said(workbench, run[2], "Dan", "invalid", "Ada", note="not in the passage")
+    said(workbench, run[2], "Dan", "unlisted", "Bo")
+    return run
+
+
+def parts(workbench, open_verdicts=True, **event) -> SimpleNamespace:
+    """Every part of the page for one view."""
+    analyses = Analyses(workbench)
+    return SimpleNamespace(
+        controls=analysing.show_controls(workbench, event),
+        figures=analysing.show_figures(analyses, event, open_verdicts),
+        curves=analysing.show_curves(analyses, event),
+        people=analysing.show_people(analyses, event, open_verdicts),
+        questions=analysing.show_questions(workbench, analyses, event, open_verdicts),
+    )
+
+
+def file_rows(workbench, name: str, open_verdicts=True, **event) -> list[list[str]]:
+    """The CSV that the page offers under a name."""
+    made = analysing.make_file(workbench, Analyses(workbench), {"file": name, **event}, open_verdicts)
+    content = re.search(r'data-base64="([^"]*)"', made)
+    assert content, made
+    return list(csv.reader(io.StringIO(base64.b64decode(content[1]).decode(), newline="")))
+
+
+def listed(html: str) -> list[str]:
+    return re.findall(r'<p class="asked"><bdi>(.*?)</bdi>', html)
+
+
+def text_of(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+
+# Empty states
+
+
+def test_without_runs_every_part_says_how_to_make_one(workbench):
+    for html in vars(parts(workbench)).values():
+        assert "python -m rtv_core evaluate" in html
+
+
+def test_without_verdicts_the_page_says_how_to_get_some_and_shows_raw_scores(workbench):
+    small_run(workbench)
+    shown = parts(workbench)
+    assert "no wrong prediction is judged yet" in shown.figures
+    assert "Draw a queue" in shown.figures
+    assert "let two people judge" in shown.people
+    assert "Choose a run to compare with" in shown.people
+
+
+def test_a_run_without_gold_says_what_it_lacks(workbench):
+    add_run(workbench, "bare", [("Who?", [], [("Ann", 0.9)])])
+    shown = parts(workbench)
+    assert "No gold answers are known" in shown.figures
+    assert "no F1" in shown.curves
+
+
+# Figures equal the analysis functions'
+
+
+def test_the_first_line_is_the_headline_of_the_analysis(workbench, judged):
+    rulings = settle(workbench.store.current())
+    gold = correct_gold(judged, rulings)
+    line = headline(
+        rescored(judged, gold.questions),
+        estimated_scores(judged, rulings),
+        right_share(judged, rulings),
+        len(wrong_predictions(judged, rulings)),
+    )
+    first = re.search(r'<p class="rtv-headline">(.*?)</p>', parts(workbench).figures)[1]
+    assert first.replace("&gt;", ">") == line.text
+
+
+def test_every_table_holds_what_the_analysis_says(workbench, judged):
+    rulings = settle(workbench.store.current())
+    gold = correct_gold(judged, rulings)
+    scores = rescored(judged, gold.questions)
+    found = {(row[0], row[1]): row[2:5] for row in file_rows(workbench, "scores")[1:]}
+    for name, own in (("raw", scores.raw), ("corrected", scores.corrected)):
+        assert [float(c) for c in found["f1", name]] == [own.f1.mean, own.f1.low, own.f1.high]
+    table = {row[1]: row for row in file_rows(workbench, "table6")[1:]}
+    for row in (*error_table(judged, rulings).wrong.rows, *error_table(judged, rulings).missed.rows):
+        shown = table[row.name]
+        assert [int(c) for c in shown[2:4]] == [row.plain.count, row.plain.of]
+        assert [float(c) for c in shown[4:7]] == [row.plain.share, row.plain.low, row.plain.high]
+        assert int(shown[12]) == row.published.count
+    blame = {row[0]: int(row[1]) for row in file_rows(workbench, "blame")[1:]}
+    assert blame == {share.name: share.count for share in stage_blame(judged)}
+    curve = [float(row[2]) for row in file_rows(workbench, "tau")[1:] if row[0] == "corrected"]
+    assert curve == [point.f1 for point in tau_curve(judged, gold.questions)]
+    bins = [row for row in file_rows(workbench, "reliability")[1:] if row[0] == "gold"]
+    assert float(bins[0][9]) == reliability(scored_by_gold(judged)).error
+    slices = [(row[0], float(row[3])) for row in file_rows(workbench, "slices-gold")[1:] if row[1] == "raw"]
+    assert slices == [(s.name, s.f1.mean) for s in f1_slices(judged, by_gold_answers)]
+    alpha = next(r for r in file_rows(workbench, "agreement") if r[1] == "Krippendorff's alpha")
+    assert float(alpha[2]) == agreement(ratings(workbench.store.current())).alpha.value
+
+
+def test_table_6_stands_beside_the_published_one_with_counts_and_intervals(workbench, judged):
+    shown = text_of(parts(workbench).figures)
+    assert "true negatives 1 of 3 33 % (6 to 79) 20 % (9 to 39)" in shown
+    assert "unannotated false negatives 1 of 3" in shown
+    assert "evidence right and straightforward 1 of 1" in shown
+
+
+def test_shares_are_weighted_where_the_queue_was_not_uniform(workbench, judged):
+    items = [
+        QueueItem(0, judged[0].trace_id, "prediction", "2011", 0.9, "wrong"),
+        QueueItem(1, judged[1].trace_id, "prediction", "Sierra", 0.1, "wrong"),
+    ]
+    assert "design-weighted" not in parts(workbench).figures
+    add_queue(workbench, "ours", items)
+    rulings = settle(workbench.store.current())
+    table = error_table(judged, rulings, inclusion_of(items))
+    shown = {row[1]: row for row in file_rows(workbench, "table6")[1:]}
+    for row in table.wrong.rows:
+        assert float(shown[row.name][9]) == row.weighted.share
+    assert "design-weighted" in parts(workbench).figures
+
+
+def test_the_page_says_how_verdicts_were_counted_and_a_switch_counts_them_all(workbench):
+    run = small_run(workbench)
+    said(workbench, run[0], "2011", "unlisted", "Ada", blind=False)
+    said(workbench, run[1], "Sierra", "invalid", "Ada")
+    shown = parts(workbench).figures
+    assert "1 answer with a verdict that counts: 1 by one annotator, blind." in shown
+    assert "Not counted: 1 lone verdict" in shown
+    every = parts(workbench, count="all").figures
+    assert "1 by one annotator who could see score and gold" in every
+    assert "Not counted" not in every
+
+
+def test_figures_follow_new_verdicts_and_are_worked_out_once(workbench, judged):
+    analyses = Analyses(workbench)
+    view = read_view({})
+    before = analyses.of(view)
+    assert analyses.of(view) is before
+    assert before.scores is before.scores
+    said(workbench, judged[3], "Rome", "variant", "Ada", gold="Oslo")
+    after = analyses.of(view)
+    assert after is not before
+    assert after.table6.wrong.unjudged == before.table6.wrong.unjudged - 1
+    workbench.store.undo(judged[3].trace_id, "Ada")
+    assert analyses.of(view).table6 == before.table6
+
+
+# Lists
+
+
+def test_a_click_on_a_figure_lists_its_questions(workbench, judged):
+    assert listed(parts(workbench, behind="lost:at or below tau").questions) == [
+        "When did Jack come out?",
+        "Where is Jill from?",
+    ]
+    assert listed(parts(workbench, behind="wrong:true negatives").questions) == ["Who made Jack?"]
+    assert listed(parts(workbench, behind="wrong:split").questions) == ["Who sang Jill?"]
+    assert listed(parts(workbench, behind="wrong:not judged").questions) == ["Where is Jill from?"]
+    assert listed(parts(workbench, behind="missed:evidence right and straightforward").questions) == [
+        "When did Jack come out?"
+    ]
+    assert listed(parts(workbench, behind="gold:3").questions) == ["Who sang Jill?"]
+    assert listed(parts(workbench, behind="word:where").questions) == ["Where is Jill from?"]
+    assert listed(parts(workbench, behind="score:0.2 to 0.3").questions) == ["Where is Jill from?"]
+
+
+def test_every_figure_that_offers_its_questions_has_as_many_as_it_says(workbench, judged):
+    shown = parts(workbench)
+    for html in (shown.figures, shown.curves):
+        for behind, text in re.findall(r'data-behind="([^"]+)"[^>]*>([^<]+)</button>', html):
+            count = int(re.match(r"\d+", text)[0]) if text[0].isdigit() else 1
+            found = listed(parts(workbench, behind=behind).questions)
+            assert 0 < len(found) <= max(count, 1), behind
+
+
+def test_a_list_can_be_searched_and_paged(workbench):
+    add_run(workbench, "long", [(f"Question {i}?", [["x"]], [("y", 0.9)]) for i in range(60)])
+    first = parts(workbench).questions
+    assert listed(first)[:2] == ["Question 0?", "Question 1?"]
+    assert "1 to 25 of 60 questions" in first
+    assert listed(parts(workbench, offset=50).questions) == [f"Question {i}?" for i in range(50, 60)]
+    assert listed(parts(workbench, text="question 7?").questions) == ["Question 7?"]
+    assert listed(parts(workbench, text="question 7?", behind="gold:1").questions) == ["Question 7?"]
+    assert "No question matches" in parts(workbench, text="nothing like it").questions
+
+
+def test_a_run_of_2000_questions_with_50_candidates_lists_and_filters_at_once(workbench):
+    told = [
+        (
+            f"Question {i} about {i % 7}?",
+            [[f"answer {i}.3"], [f"gold {i}"]],
+            [(f"answer {i}.{j}", (50 - j) / 51) for j in range(50)],
+        )
+        for i in range(2000)
+    ]
+    add_run(workbench, "large", told, judgeable=False)
+    analyses = Analyses(workbench)
+
+    def seconds(**event) -> float:
+        start = time.process_time()
+        analysing.show_questions(workbench, analyses, event, True)
+        return time.process_time() - start
+
+    assert min(seconds() for _ in range(2)) < 1
+    for event in (
+        {"text": "answer 1999.7"},
+        {"text": "about 3", "answers": "predicted"},
+        {"behind": "lost:at or below tau"},
+        {"behind": "lost:not retrieved", "text": "gold 1"},
+    ):
+        assert min(seconds(**event) for _ in range(3)) < 0.3, event
+
+
+# Two runs
+
+
+def test_two_runs_are_compared_in_pairs_and_finds_can_be_opened(workbench, judged):
+    other = add_run(
+        workbench,
+        "theirs",
+        [
+            ("When did Jack come out?", [["1995"], ["April 24, 2010"]], [("April 24, 2010", 0.9)]),
+            ("Who made Jack?", [["Berkeley Systems"]], [("Berkeley Systems", 0.7)]),
+        ],
+        system="another",
+    )
+    event = {"run": "ours", "with": "theirs"}
+    found = compare_runs(judged, other)
+    rows = {(row[0], row[1]): row for row in file_rows(workbench, "pair", **event)[1:]}
+    difference = found.f1.difference
+    assert [float(c) for c in rows["f1", "difference"][2:5]] == [
+        difference.mean,
+        difference.low,
+        difference.high,
+    ]
+    shown = parts(workbench, behind="only:second", **event)
+    assert listed(shown.questions) == ["When did Jack come out?", "Who made Jack?"]
+    assert listed(parts(workbench, behind="f1:worse", **event).questions) == ["Who made Jack?"]
+    assert len(file_rows(workbench, "finds", **event)) == 1 + len(found.only_first + found.only_second)
+    assert "By systems:" in shown.people
+
+
+def test_runs_that_cannot_be_compared_say_why(workbench, judged):
+    add_run(workbench, "else", [("Quite another question?", [["x"]], [("x", 0.9)])])
+    assert "Compare runs on the same question" in parts(workbench, run="ours", **{"with": "else"}).people
+
+
+# Annotators
+
+
+def test_disagreements_show_who_said_what_to_whoever_works_alone(workbench, judged):
+    shown = text_of(parts(workbench).people)
+    assert "1 answer with different labels" in shown
+    assert "Ada invalid : not in the passage" in shown
+    assert "Bo unlisted" in shown
+    rows = file_rows(workbench, "disagreements")
+    assert [row[2:4] for row in rows[1:]] == [["Ada", "invalid"], ["Bo", "unlisted"]]
+    assert file_rows(workbench, "matrix-answer")[0][3:] == ["Ada", "Bo"]
+
+
+def settle_by(workbench, question, open_verdicts=True, **event):
+    event = {
+        "trace": question.trace_id,
+        "answer": "Dan",
+        "label": "unlisted",
+        "name": "Cy",
+        "token": "token-1",
+        "run": "ours",
+        **event,
+    }
+    return analysing.save_adjudication(workbench, Analyses(workbench), event, open_verdicts).settled
+
+
+def test_an_adjudicator_settles_and_the_originals_stay(workbench, judged):
+    before = set(workbench.store.current())
+    assert "Saved: unlisted, by Cy" in settle_by(workbench, judged[2])
+    after = set(workbench.store.current())
+    assert before <= after
+    (new,) = after - before
+    assert (new.annotator, new.label, new.answer) == ("Cy", "unlisted", "Dan")
+    shown = parts(workbench, adjudicators=["Cy"])
+    assert "1 adjudicated" in shown.figures
+    assert "settled by" in shown.people
+    rulings = settle(after, Counting(adjudicators=frozenset(["Cy"])))
+    assert rulings.of(judged[2], "Dan").basis == "adjudicated"
+    undo = {"trace": judged[2].trace_id, "name": "Cy"}
+    assert "Taken back" in analysing.take_back_adjudication(workbench, undo, True).settled
+    assert set(workbench.store.current()) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"name": "Ada"}, "as an annotator"),
+        ({"name": "  "}, "needs a name"),
+        ({"token": ""}, "no token"),
+        ({"label": "perhaps"}, "must be one of"),
+        ({"label": "variant"}, "Which gold answer"),
+        ({"label": "variant", "gold": 99}, "no gold answer 99"),
+        ({"evidence": "maybe"}, "must be one of"),
+        ({"answer": "1995"}, "not there any more"),
+        ({"trace": ["x"]}, "not there any more"),
+        ({"run": "none such"}, "There is no run"),
+    ],
+)
+def test_a_verdict_that_makes_no_sense_is_refused(workbench, judged, change, reason):
+    before = workbench.store.current()
+    assert reason in settle_by(workbench, judged[2], **change)
+    assert workbench.store.current() == before
+
+
+def test_the_same_token_settles_once(workbench, judged):
+    settle_by(workbench, judged[2])
+    settle_by(workbench, judged[2])
+    assert len([j for j in workbench.store.current() if j.annotator == "Cy"]) == 1
+
+
+def test_on_a_shared_server_nobody_reads_single_verdicts(workbench, judged):
+    shown = parts(workbench, open_verdicts=False, behind="lost:at or below tau")
+    for name in ("Ada", "Bo", "not in the passage", "tag said"):
+        assert name not in shown.figures + shown.people + shown.questions + shown.curves
+    assert "not shown on a shared server" in shown.people
+    assert not re.search(r'data-behind="(wrong|missed|split|added)', shown.figures)
+    assert "1 of 3" in shown.figures  # the figures themselves are there
+    for behind in ("wrong:true negatives", "missed:evidence wrong", "split", "added"):
+        assert "not shown on a shared server" in parts(workbench, False, behind=behind).questions
+    for name in ("disagreements", "matrix-answer", "matrix-evidence"):
+        made = analysing.make_file(workbench, Analyses(workbench), {"file": name}, False)
+        assert "data-base64" not in made
+        assert "not shown on a shared server" in made
+    before = workbench.store.current()
+    assert "not shown on a shared server" in settle_by(workbench, judged[2], open_verdicts=False)
+    assert workbench.store.current() == before
+
+
+def test_whoever_is_signed_in_does_not_see_single_verdicts():
+    assert not analysing.may_see_verdicts(SimpleNamespace(username="Ada"))
+    assert analysing.may_see_verdicts(SimpleNamespace(username=None))
+    assert analysing.may_see_verdicts(None)
+
+
+def test_missing_answers_are_estimated_from_what_annotators_typed_in(workbench):
+    told = [(f"Question {i}?", [["x"]], [("y", 0.9)]) for i in range(12)]
+    run = add_run(workbench, "typed", told)
+    for place, question in enumerate(run):
+        for by in ("Ada", "Bo")[: 1 + (place < 9)]:
+            said(workbench, question, f"found {place}", "unlisted", by, recalled=False)
+    shown = text_of(parts(workbench).people)
+    assert "Capture and recapture by annotators (Chapman)" in shown
+    assert "independently of the others" in shown
+    assert file_rows(workbench, "missing-annotators")[3][:2] == ["found by more than one", "9"]
+
+
+# Text from data stays text; requests are read with suspicion
+
+
+def test_hostile_text_is_escaped_everywhere(workbench):
+    run = add_run(workbench, ATTACK, [(f"What is {ATTACK}?", [[ATTACK]], [(f"{ATTACK} x", 0.9)])])
+    for by, label in ((ATTACK, "invalid"), ("Bo", "unlisted")):
+        said(workbench, run[0], f"{ATTACK} x", label, by, note=ATTACK)
+    event = {"text": ATTACK, "with": ATTACK, "adjudicators": [ATTACK, "Cy"], "behind": f"gold:{ATTACK}"}
+    for shown in (parts(workbench), parts(workbench, **event), parts(workbench, run=f"no {ATTACK}")):
+        for html in vars(shown).values():
+            assert "<img" not in html
+            assert "</script" not in html
+    assert ATTACK.replace("<", "&lt;").replace(">", "&gt;") in parts(workbench).people
+
+
+def test_cells_that_a_spreadsheet_might_run_are_guarded(workbench):
+    run = add_run(workbench, "=run()", [("=1+1?", [["@sum"]], [("+cmd|x", 0.9)])])
+    said(workbench, run[0], "+cmd|x", "invalid", "=ada", note="\t=1")
+    said(workbench, run[0], "+cmd|x", "unlisted", "-bo")
+    cells = [
+        cell
+        for name in ("questions", "disagreements", "matrix-answer")
+        for row in file_rows(workbench, name)
+        for cell in row
+    ]
+    assert "'+cmd|x" in cells
+    assert "'=ada" in cells
+    assert not [cell for cell in cells if cell[:1] in ("=", "+", "@", "\t")]
+    made = analysing.make_file(workbench, Analyses(workbench), {"file": "blame"}, True)
+    assert re.search(r'data-save="-run\(\) blame.csv"', made)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        None,
+        "text",
+        {"run": 5},
+        {"run": "x" * 10_000},
+        {"count": "some"},
+        {"across": "yes"},
+        {"adjudicators": "Ada"},
+        {"adjudicators": [{}]},
+        {"adjudicators": ["x"] * 1000},
+        {"behind": "lost:elsewhere"},
+        {"behind": "nothing:x"},
+        {"behind": "score:a to b"},
+        {"behind": "only:first"},
+        {"behind": "only:third", "with": "ours"},
+        {"behind": ["lost"]},
+        {"offset": -1},
+        {"offset": "many"},
+        {"answers": "all"},
+        {"with": "none such"},
+        {"turn": float("nan")},
+        {"file": "../../rtv.db"},
+    ],
+)
+def test_a_request_that_makes_no_sense_gets_a_plain_answer(workbench, judged, event):
+    analyses = Analyses(workbench)
+    made = [
+        analysing.show_controls(workbench, event),
+        analysing.show_figures(analyses, event, True),
+        analysing.show_curves(analyses, event),
+        analysing.show_people(analyses, event, True),
+        analysing.show_questions(workbench, analyses, event, True),
+        analysing.make_file(workbench, analyses, event, True),
+    ]
+    for html in made:
+        assert html.startswith('<div class="rtv-drawn"')
+        assert "Something failed" not in html
+    assert "error" in made[-1]  # none of these names a table
+
+
+def test_a_failure_of_the_store_is_said_plainly(workbench, judged, tmp_path):
+    (tmp_path / "rtv.db").write_bytes(b"no database at all" * 1000)
+    for html in vars(parts(workbench)).values():
+        assert "could not be saved or read" in html
+
+
+# Plots
+
+
+def test_a_plot_tells_its_story_in_words_and_looks_right_without_a_style_sheet():
+    line = Line("F1 <b>", ((0, 0), (0.5, 1), (1, 0.5)), "raw", dots=True, bars=((0, 0.1),) * 3)
+    made = line_plot("It <rises>", [line], "tau", "F1", [(0.9, "tau 0.90")])
+    assert "<title>It &lt;rises&gt;</title>" in made
+    assert 'points="40,260 224,12 408,136"' in made
+    assert 'stroke="#59626d"' in made
+    assert "F1 &lt;b&gt;" in made
+    assert 'xmlns="http://www.w3.org/2000/svg"' in made
+
+
+def test_intervals_and_stacks_stay_inside_their_plot():
+    bands = [Band("a very long name of a band", (("raw", 0.5, 0, 1), ("corrected", 0.6, 0.5, 0.7)))]
+    stacks = [Stack(0, 0.5, (("gold", 3), ("valid", 7))), Stack(0.5, 1, (("unjudged", 80),))]
+    legend = (("gold", "equals gold"), ("valid", "right"), ("unjudged", "not judged"))
+    for made in (
+        interval_plot("told", bands, "F1", [("raw", "raw"), ("corrected", "corrected")]),
+        stack_plot("told", stacks, "score", "predictions", legend),
+        stack_plot("told", [], "score", "predictions", legend),
+    ):
+        width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', made).groups())
+        for name, value in re.findall(r' (x|y|x1|x2|y1|y2|cx|cy)="(-?[\d.]+)"', made):
+            assert 0 <= float(value) <= (width if "x" in name else height), (name, value)
+
+
+def test_the_page_has_a_tab_of_its_own(workbench):
+    app = build_app(workbench)
+    assert "rtv-analyse" in {block.elem_id for block in app.blocks.values()}
+
+
+def test_a_queue_that_drew_whole_questions_widens_its_intervals(workbench, judged):
+    items = [
+        QueueItem(i, judged[i].trace_id, "prediction", answer, 0.5, "wrong")
+        for i, answer in ((0, "2011"), (1, "Sierra"), (1, "Berkeley Systems Inc"))
+    ]
+    add_queue(workbench, "ours", items, QueuePlan(unit="question"))
+    analysis = Analyses(workbench).of(read_view({}))
+    assert analysis.whole_questions
+    assert not analysis.weighted
+    assert analysis.right == right_share(judged, analysis.rulings, inclusion_of(items), True)
