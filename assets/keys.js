@@ -44,7 +44,7 @@
   function stateOf(row, at) {
     const scores = numbers(row.dataset.p);
     if (!row.dataset.index) return "missed";
-    if (!scores.length) return "unverified";
+    if (!scores.length) return row.dataset.state === "given" ? "given" : "unverified";
     const above = scores[at] > knobs.tau;
     const best = numbers(row.dataset.places)[at] === 0;
     const first = numbers(row.dataset.keeps)[at] === 1;
@@ -74,7 +74,7 @@
         put($(".score", row), scores[at].toFixed(2));
         if (scores[at] > knobs.tau) line += 1;
       }
-      if (state === "accepted" || state === "fallback") {
+      if (["accepted", "fallback", "given"].includes(state)) {
         answers += 1;
         numbers(row.dataset.gold).forEach((i) => gold.add(i));
       }
@@ -294,7 +294,7 @@
 
   function openLinked() {
     const page = linked.get("page");
-    const tab = page && /^[a-z]+$/.test(page) && document.getElementById(`rtv-${page}-button`);
+    const tab = page && !rtv.presenting && /^[a-z]+$/.test(page) && document.getElementById(`rtv-${page}-button`);
     if (tab && rtv.page() !== page) tab.click();
   }
 
@@ -310,13 +310,16 @@
     turns.forEach((listener) => listener(page));
   }
 
+  // Whether what is on screen was kept, and not asked now.
+  const kept = (progress) => /(^|&)(run|present)=/.test(progress.dataset.link);
+
   function address() {
     const progress = $(".rtv-progress[data-question]");
     if (!progress || rtv.page() !== "explore") return;
     const parameters = new URLSearchParams();
     parameters.set("q", progress.dataset.question);
     const profile = $("[data-profile]");
-    if (profile) parameters.set("profile", profile.dataset.profile);
+    if (profile && !kept(progress)) parameters.set("profile", profile.dataset.profile);
     if (knobs.tau !== null) parameters.set("tau", String(Math.round(knobs.tau * 1e4) / 1e4));
     if (knobs.k !== null) parameters.set("k", String(knobs.k));
     if (knobs.single) parameters.set("single", "1");
@@ -333,9 +336,10 @@
 
   function refresh() {
     const progress = $(".rtv-progress[data-question]");
-    if (progress && progress.dataset.question !== asked) {
+    const now = progress && `${kept(progress) ? progress.dataset.link : ""} ${progress.dataset.question}`;
+    if (now && now !== asked) {
       if (asked) wanted = null;
-      asked = progress.dataset.question;
+      asked = now;
       chosen = null;
       passage = null;
     }
@@ -408,6 +412,7 @@
   document.addEventListener("click", (event) => {
     const hit = (selector) => event.target.closest(selector);
     let found;
+    if (rtv.annotate?.open()) rtv.annotate.click(event);
     if ((found = hit("[data-example]"))) {
       const open = found.closest("details.rtv-examples");
       if (open) open.open = false;
@@ -434,6 +439,7 @@
       const label = pendingVerdict || (["listed", "variant"].includes(bar.dataset.label) ? bar.dataset.label : "");
       if (label && event.target.value !== "") judge(label);
     }
+    if (rtv.annotate?.open()) rtv.annotate.change(event);
     if (event.target.closest("#rtv-annotator")) {
       localStorage.setItem(NAME, event.target.value);
       setTimeout(() => send("refresh", chosen || {}), 50);
@@ -443,6 +449,14 @@
   document.addEventListener("keydown", (event) => {
     const element = document.activeElement;
     if (event.isComposing) return;
+    if (rtv.annotate?.open() && !$("dialog[open]")) {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "?" && !typing(element)) help();
+      else if (!rtv.annotate.key(event, typing(element))) return;
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
     if (typing(element)) {
       if (event.key === "Escape") element.blur();
       if (event.key === "Enter" && element.closest("#rtv-missing-text")) {
@@ -468,6 +482,7 @@
     }
     if (event.ctrlKey || event.metaKey || event.altKey || !onExplore() || $("dialog[open]")) return;
     const key = event.key;
+    if (rtv.presenting && !["j", "k", "?", "Enter", " ", "ArrowDown", "ArrowUp"].includes(key)) return;
     if (event.repeat && (VERDICTS[key] || EVIDENCE[key] || key === "z" || key === "Z")) return;
     const inCandidates = element && element.closest(".rtv-candidates");
     const inPassages = element && element.closest(".rtv-passages");

@@ -119,6 +119,12 @@ class RunStore:
             sql = "SELECT question_id FROM run_questions WHERE run_id = ?"
             return frozenset(row[0] for row in db.execute(sql, [_run_row(db, run)["id"]]))
 
+    def positions(self, run: str) -> list[int]:
+        """The positions at which the run has a question, in order."""
+        with connect(self._path) as db:
+            sql = "SELECT position FROM run_questions WHERE run_id = ? ORDER BY position"
+            return [row[0] for row in db.execute(sql, [_run_row(db, run)["id"]])]
+
     def questions(self, run: str) -> list[RunQuestion]:
         """Every question of a run, by position."""
         with connect(self._path) as db:

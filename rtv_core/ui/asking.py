@@ -10,20 +10,21 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from rtv_core.errors import InputError, RtvError
+from rtv_core.errors import RtvError
 from rtv_core.pipeline import Pipeline, check_question
 from rtv_core.records import Judgement, Question, Trace
 from rtv_core.settings import VerifierSettings
 from rtv_core.ui import checks, render
 from rtv_core.ui.links import read_link, write_settings
 from rtv_core.ui.marks import extra_rows, score_places
-from rtv_core.ui.session import Run, Session, read_knobs, verdicts_of
+from rtv_core.ui.session import Run, Session, read_knobs, remembered_name, verdicts_of
 from rtv_core.ui.workbench import Workbench
 
 __all__ = [
     "Answers",
     "Opened",
     "call_answers",
+    "draw_session",
     "open_link",
     "show_answers",
     "show_loading",
@@ -33,6 +34,7 @@ __all__ = [
 LOADING = "The models are loading, about 8 s."
 UNKEPT = "The trace could not be kept; the first verdict tries again."
 UNEXPECTED = "Something failed that should not have; the server's log says what. Ask again."
+PRESENTING = "This is a presentation: nothing is asked here. Leave it to ask."
 LOADING_POLL = 0.5
 LOOKED_AT = 20
 """How many kept traces of a question are compared."""
@@ -44,15 +46,15 @@ SKIP = gr.skip()
 class Opened(NamedTuple):
     """What a link fills in."""
 
-    question: Any
-    tau: Any
-    k: Any
-    single: Any
-    passages: Any
-    relevance: Any
-    coverage: Any
-    annotator: Any
-    notice: Any
+    question: Any = SKIP
+    tau: Any = SKIP
+    k: Any = SKIP
+    single: Any = SKIP
+    passages: Any = SKIP
+    relevance: Any = SKIP
+    coverage: Any = SKIP
+    annotator: Any = SKIP
+    notice: Any = SKIP
 
 
 class Answers(NamedTuple):
@@ -95,13 +97,8 @@ def open_link(
     filled = {name: value if name in given else SKIP for name, value in values.items()}
     if link.question:
         run.call()
-    try:
-        name = checks.read_name(annotator)
-    except InputError:
-        name = SKIP
-    return Opened(
-        **filled, annotator=name, notice=render.render_message(link.notice) if link.notice else SKIP
-    )
+    notice = render.render_message(link.notice) if link.notice else SKIP
+    return Opened(**filled, annotator=remembered_name(annotator), notice=notice)
 
 
 def show_loading(workbench: Workbench) -> Iterator[str]:
@@ -114,6 +111,8 @@ def show_loading(workbench: Workbench) -> Iterator[str]:
 
 def call_answers(run: Run) -> Answers:
     """Note that a question is asked; the run before ends, also while this one waits for its turn."""
+    if run.frozen:
+        return Answers(progress=render.render_message(PRESENTING, "error"))
     run.call()
     return Answers(**_buttons(running=True))
 
@@ -160,7 +159,7 @@ def show_answers(
             said = verdicts_of(workbench, session.trace, annotator)
             running = goes_on and not session.trace.complete
             places = score_places(session.trace)
-            yield _drawn(replace(session, link=link, places=places), knobs, said, running)
+            yield draw_session(replace(session, link=link, places=places), knobs, said, running)
             if session.trace.complete and not session.trace_id:
                 yield Answers(saved=render.render_failure(UNKEPT))
             if not goes_on:
@@ -215,7 +214,10 @@ def _cleared(loading: bool) -> Answers:
     )
 
 
-def _drawn(session: Session, knobs: VerifierSettings, said: Sequence[Judgement], running: bool) -> Answers:
+def draw_session(
+    session: Session, knobs: VerifierSettings, said: Sequence[Judgement], running: bool = False
+) -> Answers:
+    """Every part that shows a trace, as far as it has come."""
     trace = session.trace
     rows = session.rows(said, knobs.k)
     none = not running and not rows

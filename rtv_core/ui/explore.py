@@ -9,7 +9,7 @@ import gradio as gr
 from rtv_core.records import EVIDENCE_SIZES
 from rtv_core.settings import LARGEST_RETRIEVAL, LONGEST_QUESTION, Settings
 from rtv_core.text import COVERAGE_RULES
-from rtv_core.ui import asking, checks, judging, render
+from rtv_core.ui import asking, checks, judging, presenting, render
 from rtv_core.ui.session import Run, annotator_of, signed_name
 from rtv_core.ui.workbench import Workbench
 
@@ -17,7 +17,7 @@ __all__ = ["add_explore"]
 
 BRIDGE = """
 window.rtv = window.rtv || {};
-window.rtv.events = ["choose", "judge", "undo", "redo", "refresh", "example"];
+window.rtv.events = ["choose", "judge", "undo", "redo", "refresh", "example", "turn"];
 window.rtv.send = trigger;
 """
 """Hands Gradio's way to call the server to keys.js, and names the events that may be sent."""
@@ -135,7 +135,9 @@ def _columns(settings: Settings) -> Parts:
 
 def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
     def opened(run, name, request: gr.Request):
-        link = asking.open_link(workbench, run, dict(request.query_params), name)
+        parameters = dict(request.query_params)
+        open_link = presenting.open_stored if presenting.is_stored(parameters) else asking.open_link
+        link = open_link(workbench, run, parameters, name)
         if signed := signed_name(request):
             return link._replace(annotator=gr.update(value=signed, interactive=False))
         return link
@@ -143,9 +145,17 @@ def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
     def loading():
         yield from asking.show_loading(workbench)
 
+    def stored(run, tau, k, single, name, request: gr.Request):
+        return presenting.show_stored(workbench, run, tau, k, single, annotator_of(request, name))
+
+    def turn(run, tau, k, single, name, event: gr.EventData, request: gr.Request):
+        name = annotator_of(request, name)
+        return presenting.turn(workbench, run, tau, k, single, name, event._data)
+
     def example(run, event: gr.EventData):
+        text = checks.read_text(checks.read_event(event._data).get("question"), "question", LONGEST_QUESTION)
         run.call()
-        return checks.read_text(checks.read_event(event._data).get("question"), "question", LONGEST_QUESTION)
+        return gr.skip() if run.frozen else text
 
     def answers(request: gr.Request, *values):
         *asked, name = values
@@ -177,7 +187,11 @@ def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
     }
     run, bridge = parts["run"], parts["bridge"]
     link = [parts[name] for name in asking.Opened._fields]
-    page.load(opened, [run, parts["annotator"]], link, js=NAME, **_QUICK).then(**answer)
+    opening = page.load(opened, [run, parts["annotator"]], link, js=NAME, **_QUICK)
+    opening.then(**answer)
+    kept = [run, *(parts[name] for name in ("tau", "k", "single", "annotator"))]
+    opening.then(stored, kept, list(shown), **_QUICK)
+    bridge.turn(turn, kept, [parts["question"], *shown], trigger_mode="always_last", **_QUICK)
     bridge.example(example, run, parts["question"], **_QUICK).then(**answer)
     for asking_now in (parts["ask"].click, parts["question"].submit):
         asking_now(asking.call_answers, run, list(shown), **_QUICK).then(**answer)

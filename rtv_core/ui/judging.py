@@ -14,7 +14,7 @@ from rtv_core.settings import VerifierSettings
 from rtv_core.store.validation import EVIDENCE_LABELS, LABELS
 from rtv_core.ui import checks, render
 from rtv_core.ui.marks import Row, covering, gold_answers
-from rtv_core.ui.session import Session, clock, draw_candidates, find_row, read_knobs, verdicts_of
+from rtv_core.ui.session import Session, clock, draw_candidates, find_row, read_knobs, said_of, verdicts_of
 from rtv_core.ui.workbench import Workbench
 
 __all__ = ["Chosen", "Judged", "save_judgement", "show_candidate", "show_verdicts", "take_back"]
@@ -63,11 +63,13 @@ def show_candidate(
         if session is None:
             raise InputError("There is no candidate yet. Ask a question first.")
         knobs = read_knobs(tau, k, single)
-        said = verdicts_of(workbench, session.trace, annotator)
+        said = said_of(workbench, session, annotator)
         row = find_row(session, said, event)
         drafts = _with_draft(drafts, event.get("before"), checks.read_text(note, "note", checks.LONGEST_NOTE))
     except RtvError as error:
         return Chosen(evidence=render.render_message(str(error), "error"))
+    if session.frozen:
+        return Chosen(evidence=_evidence(session.trace, row, knobs, event.get("typed") or ""))
     return Chosen(
         evidence=_evidence(session.trace, row, knobs, event.get("typed") or ""),
         judge=render.render_judge(session.trace.question, row),
@@ -94,6 +96,7 @@ def save_judgement(
     try:
         if session is None:
             raise InputError("There is nothing to judge yet. Ask a question first.")
+        _check_open(session)
         if not token:
             raise InputError("The request carries no token. Reload the page and judge again.")
         knobs = read_knobs(tau, k, single)
@@ -130,6 +133,7 @@ def take_back(
     try:
         if session is None or not session.trace_id:
             raise InputError("There is no verdict on this page yet.")
+        _check_open(session)
         knobs = read_knobs(tau, k, single)
         name = checks.read_name(annotator)
         step = workbench.store.redo if again else workbench.store.undo
@@ -152,14 +156,19 @@ def show_verdicts(
     annotator: object,
     event: object,
 ) -> Judged:
-    """The verdicts of the annotator now named."""
-    if session is None:
+    """The verdicts of the annotator now named; nothing where no verdict is shown."""
+    if session is None or session.frozen:
         return Judged()
     try:
         knobs = read_knobs(tau, k, single)
     except RtvError as error:
         return Judged(saved=render.render_failure(str(error)))
     return _verdicts(workbench, session, knobs, annotator, event)
+
+
+def _check_open(session: Session) -> None:
+    if session.frozen:
+        raise InputError("This is a presentation: nothing is judged here. Leave it to judge.")
 
 
 def _verdicts(

@@ -19,6 +19,7 @@ __all__ = [
     "covering",
     "extra_rows",
     "gold_answers",
+    "is_given",
     "latest",
     "score_places",
 ]
@@ -57,6 +58,11 @@ def candidate_key(answer: str) -> str:
     """A short id that the spellings of one answer share and that says nothing else."""
     key = answer_key(answer) or answer.strip()
     return hashlib.blake2s(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def is_given(trace: Trace) -> bool:
+    """Whether the trace holds nothing but the answers that another system gave, perhaps with its passages."""
+    return "system" in trace.provenance and trace.stage == "recalled" and not trace.readings
 
 
 def gold_answers(question: Question) -> tuple[tuple[str, ...], ...]:
@@ -123,7 +129,7 @@ def extra_rows(trace: Trace, judgements: Sequence[Judgement] = ()) -> tuple[Row,
     recalled = {candidate_key(spelling) for c in trace.candidates for spelling in c.spellings}
     found = {i for c in trace.candidates for i in _equal_gold(c.spellings, names)}
     rows = {}
-    if len(trace.readings) == len(trace.hits) and trace.hits:
+    if is_given(trace) or (len(trace.readings) == len(trace.hits) and trace.hits):
         for i, spellings in enumerate(gold):
             if i not in found:
                 key = candidate_key(spellings[0])

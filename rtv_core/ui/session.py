@@ -16,6 +16,7 @@ from rtv_core.ui import checks
 from rtv_core.ui.marks import Places, Row, candidate_key, candidate_rows, extra_rows
 from rtv_core.ui.markup import Markup
 from rtv_core.ui.render import render_candidates
+from rtv_core.ui.stored import Stored
 from rtv_core.ui.workbench import Workbench
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "draw_candidates",
     "find_row",
     "read_knobs",
+    "remembered_name",
+    "said_of",
     "signed_name",
     "verdicts_of",
 ]
@@ -33,12 +36,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The trace on screen. `trace_id` is "" until it is saved; `link` names its settings in the address."""
+    """The trace on screen. `trace_id` is "" until it is saved.
+
+    `link` is what the address names of it besides the question: its settings, or its place in a run. A
+    `frozen` one is presented: nothing is written.
+    """
 
     trace: Trace
     trace_id: str = ""
     link: str = ""
     places: Places | None = None
+    frozen: bool = False
 
     def rows(self, said: Sequence[Judgement], k: int = 10) -> tuple[Row, ...]:
         """The candidates with what was said of them, best first."""
@@ -48,15 +56,22 @@ class Session:
 class Run:
     """Which question a tab wants answered. Asking and stopping end the run before, which only looks on.
 
+    `stored` is what the tab shows instead of asking. A `frozen` tab presents: it never asks.
+
     Gradio's own cancelling lets the step in hand draw over what Stop drew.
     """
 
     def __init__(self) -> None:
         self._wanted = 0
         self._taken = 0
+        self.stored: Stored | None = None
+        self.frozen = False
 
     def call(self) -> None:
-        """Want a question answered; what runs now is to end."""
+        """Want a question answered; what runs now is to end. Nothing, if the tab is frozen."""
+        if self.frozen:
+            return
+        self.stored = None
         self._wanted += 1
 
     def stop(self) -> None:
@@ -86,6 +101,14 @@ def signed_name(request: gr.Request | None) -> str:
     return getattr(request, "username", None) or ""
 
 
+def remembered_name(name: object) -> Any:
+    """The name that a browser remembers, for its field; what can't be one leaves the field as it is."""
+    try:
+        return checks.read_name(name)
+    except InputError:
+        return gr.skip()
+
+
 def read_knobs(tau: object, k: object, single: object) -> VerifierSettings:
     """The settings that only mark, read from the page's controls. Raises InputError."""
     if not isinstance(single, bool):
@@ -97,6 +120,11 @@ def verdicts_of(workbench: Workbench, trace: Trace, annotator: object) -> list[J
     """What the annotator said of a trace's question."""
     name = checks.read_text(annotator, "annotator's name", checks.LONGEST_NAME)
     return workbench.store.for_question(trace.question.text, name)
+
+
+def said_of(workbench: Workbench, session: Session, annotator: object) -> list[Judgement]:
+    """What the annotator said of the question on screen; nothing where it is presented."""
+    return [] if session.frozen else verdicts_of(workbench, session.trace, annotator)
 
 
 def find_row(session: Session, said: Sequence[Judgement], event: Mapping[str, Any]) -> Row:

@@ -16,6 +16,7 @@ from rtv_core.ui.render.judging import (
     render_unsaid,
 )
 from rtv_core.ui.render.passages import render_passages
+from rtv_core.ui.render.place import render_place
 from rtv_core.ui.render.stages import render_progress
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "render_mentions",
     "render_message",
     "render_passages",
+    "render_place",
     "render_progress",
     "render_saved",
     "render_summary",

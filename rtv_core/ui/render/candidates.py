@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rtv_core.records import EVIDENCE_SIZES, Trace
 from rtv_core.settings import VerifierSettings
-from rtv_core.ui.marks import Row, gold_answers
+from rtv_core.ui.marks import Row, gold_answers, is_given
 from rtv_core.ui.markup import Markup, escape, join, spoken, tag
 from rtv_core.ui.render.parts import (
     ACCEPTED,
@@ -89,6 +89,8 @@ def render_candidates(
 def _no_candidates(trace: Trace, running: bool) -> Markup:
     if running:
         return empty_state("Reading the passages…")
+    if is_given(trace):
+        return empty_state("The system gave no answer.")
     if not trace.complete:
         return empty_state("Stopped before a candidate was recalled. Press Ask to start again.")
     return empty_state(

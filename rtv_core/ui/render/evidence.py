@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rtv_core.records import EVIDENCE_SIZES, EvidencePassage, Hit, Trace
 from rtv_core.settings import VerifierSettings
 from rtv_core.text import find_answer
-from rtv_core.ui.marks import Row
+from rtv_core.ui.marks import Row, is_given
 from rtv_core.ui.markup import Markup, escape, join, spoken, tag
 from rtv_core.ui.render.parts import (
     LONGEST_ANSWER,
@@ -31,6 +31,7 @@ NO_EVIDENCE = {
     "none": "There is no candidate, so there is no evidence. An answer that you add can be judged.",
     "ungathered": "Its evidence is not gathered. If the run was stopped, press Ask to run every stage.",
     "nothing": "No passage was gathered for this candidate.",
+    "given": "The system showed no passage for this answer.",
 }
 
 
@@ -47,17 +48,14 @@ def render_evidence(trace: Trace, row: Row, settings: VerifierSettings, typed: s
     """
     if row.index is None:
         raise ValueError(f"{row.answer!r} is no candidate; use render_mentions")
-    head = _evidence_head(row, states_of(trace, settings).get(row.index, "unverified"), settings, typed)
+    given = is_given(trace)
+    state = states_of(trace, settings).get(row.index, "unverified")
+    head = _evidence_head(row, state, settings, typed, by_size=not given)
     if row.index >= len(trace.evidence):
-        return join(
-            [
-                head,
-                empty_state(NO_EVIDENCE["ungathered"]),
-            ]
-        )
+        return join([head, empty_state(NO_EVIDENCE["given" if given else "ungathered"])])
     passages = trace.evidence[row.index].passages
     if not passages:
-        return join([head, empty_state(NO_EVIDENCE["nothing"])])
+        return join([head, empty_state(NO_EVIDENCE["given" if given else "nothing"])])
     weights = trace.verdicts[row.index].weights if row.index < len(trace.verdicts) else ()
     spellings = trace.candidates[row.index].spellings
     items = [
@@ -66,7 +64,7 @@ def render_evidence(trace: Trace, row: Row, settings: VerifierSettings, typed: s
             passage.hit,
             passage.covers,
             spellings,
-            _similarity(passage),
+            None if given else _similarity(passage),
             _weight(weights[place]) if place < len(weights) else None,
             recalled=passage.recalled,
             unused=place >= settings.k,
@@ -103,11 +101,14 @@ def render_mentions(
     return join([head, caption, tag("ol", *items, class_="rtv-evidence", aria_label="Passages that hold it")])
 
 
-def _evidence_head(row: Row, state: str, settings: VerifierSettings | None, typed: str) -> Markup:
+def _evidence_head(
+    row: Row, state: str, settings: VerifierSettings | None, typed: str, by_size: bool = True
+) -> Markup:
     score = by_k = None
     if settings is not None and row.p_right:
         at = EVIDENCE_SIZES.index(settings.k)
         score = tag("b", f"{row.p_right[at]:.2f}", class_="score", title="validity score")
+    if score and by_size:
         sizes = (
             tag("span", f"k {k} ", tag("b", f"{p:.2f}"), data_k=k, class_="chosen" if k == settings.k else "")
             for k, p in zip(EVIDENCE_SIZES, row.p_right, strict=True)

@@ -33,8 +33,11 @@ KEYS = (
     ("z Z", "undo, redo"),
     ("/", "go to the question"),
     ("Esc", "leave a field"),
+    ("→ ←", "next and previous question of a run; when presenting n and p too"),
     ("?", "show these keys"),
 )
+PRESENTING = ("j k", "→ ←", "?")
+"""The keys that are there when nothing can be judged."""
 
 
 def render_judge(question: Question | None, row: Row | None) -> Markup:
@@ -74,7 +77,12 @@ def render_judge(question: Question | None, row: Row | None) -> Markup:
 def render_keys() -> Markup:
     """The dialog that lists the keys."""
     rows = (
-        tag("div", tag("dt", *(tag("kbd", key) for key in keys.split())), tag("dd", text))
+        tag(
+            "div",
+            tag("dt", *(tag("kbd", key) for key in keys.split())),
+            tag("dd", text),
+            class_=None if keys in PRESENTING else "judging",
+        )
         for keys, text in KEYS
     )
     close = tag("form", tag("button", "Close", autofocus=True), method="dialog")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from rtv_core.records import Passage, Trace
 from rtv_core.settings import VerifierSettings
 from rtv_core.thresholds import judge
+from rtv_core.ui.marks import is_given
 from rtv_core.ui.markup import Markup, marked, tag
 
 __all__ = [
@@ -35,10 +36,11 @@ LONGEST_PASSAGE = 3000
 LONGEST_ANSWER = 200
 LONGEST_NAME = 80
 LONGEST_MESSAGE = 600
-ACCEPTED = ("accepted", "fallback")
+ACCEPTED = ("accepted", "fallback", "given")
 STATES = {
     "accepted": ("✓", "accepted"),
     "fallback": ("✓", "kept as the best: none is above tau"),
+    "given": ("✓", "given by the system, without a score"),
     "rejected": ("–", "rejected"),
     "repeat": ("=", "a repeat of a better candidate"),
     "unverified": ("·", "not verified yet"),
@@ -70,7 +72,9 @@ def numbers(values: Iterable[int]) -> str:
 
 
 def states_of(trace: Trace, settings: VerifierSettings) -> dict[int | None, str]:
-    """The state of each verified candidate, by its index: one of `STATES`."""
+    """The state of each verified or given candidate, by its index: one of `STATES`."""
+    if is_given(trace) and not trace.verdicts:
+        return dict.fromkeys(range(len(trace.candidates)), "given")
     states: dict[int | None, str] = {}
     for p in judge(trace, settings):
         if p.accepted:

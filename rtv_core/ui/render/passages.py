@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rtv_core.records import Hit, Passage, Trace
+from rtv_core.ui.marks import is_given
 from rtv_core.ui.markup import Markup, join, marked, spoken, tag
 from rtv_core.ui.render.parts import (
     PASSAGES_DRAWN,
@@ -25,6 +26,9 @@ def render_passages(trace: Trace | None, running: bool = False) -> Markup:
     if trace is None:
         text = "The passages found for the question. Each is read alone; what was recalled from it is marked."
         return join([column_head("Retrieved"), empty_state(text)])
+    given = is_given(trace)
+    if given and not trace.hits:
+        return join([column_head("Passages"), empty_state("The system showed no passage.")])
     if not trace.hits:
         text = "Searching…" if running else "No passage was found. Ask again in other words."
         return join([column_head("Retrieved"), empty_state(text)])
@@ -33,12 +37,15 @@ def render_passages(trace: Trace | None, running: bool = False) -> Markup:
     for source in (source for candidate in trace.candidates for source in candidate.sources):
         spans.setdefault(source.passage_id, []).append((source.span.start, source.span.end))
     drawn = trace.hits[:PASSAGES_DRAWN]
-    items = (_hit(hit, spans.get(hit.passage.id, ()), relevance.get(hit.passage.id)) for hit in drawn)
+    items = (
+        _hit(hit, spans.get(hit.passage.id, ()), relevance.get(hit.passage.id), scored=not given)
+        for hit in drawn
+    )
     ticks = (tag("i", data_rank=hit.rank) for hit in drawn)
     legend = "● gave the chosen candidate · ○ is evidence for it"
     over = tag(
         "div",
-        column_head("Retrieved", str(len(trace.hits))),
+        column_head("Shown by the system" if given else "Retrieved", str(len(trace.hits))),
         tag("div", *ticks, class_="rtv-ticks", aria_hidden="true", title="the passages by rank"),
         tag("p", legend, class_="rtv-caption rtv-legend", data_default=legend),
         class_="rtv-over",
@@ -55,7 +62,7 @@ def render_passages(trace: Trace | None, running: bool = False) -> Markup:
     )
 
 
-def _hit(hit: Hit, spans: Sequence[tuple[int, int]], relevance: float | None) -> Markup:
+def _hit(hit: Hit, spans: Sequence[tuple[int, int]], relevance: float | None, scored: bool) -> Markup:
     dots = (
         tag("span", tag("span", dot, aria_hidden="true"), spoken(word), class_=f"dot {name}", title=word)
         for name, dot, word in (
@@ -70,7 +77,7 @@ def _hit(hit: Hit, spans: Sequence[tuple[int, int]], relevance: float | None) ->
     top = tag(
         "div",
         tag("span", str(hit.rank), class_="no"),
-        tag("span", f"{hit.dense:.2f}", class_="score", title="dense score"),
+        tag("span", f"{hit.dense:.2f}", class_="score", title="dense score") if scored else None,
         tag("span", passage_title(hit.passage), class_="title"),
         *dots,
         class_="top",
@@ -86,7 +93,7 @@ def _hit(hit: Hit, spans: Sequence[tuple[int, int]], relevance: float | None) ->
     return tag(
         "li",
         top,
-        meta,
+        meta if scored else None,
         tag("p", _snippet(hit.passage, spans), class_="snippet"),
         tag("p", passage_text(hit.passage, spans), class_="text"),
         role="option",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from rtv_core.records import Trace
-from rtv_core.ui.markup import Markup, spoken, tag
+from rtv_core.ui.marks import is_given
+from rtv_core.ui.markup import Markup, escape, spoken, tag
+from rtv_core.ui.render.parts import LONGEST_NAME, counted
 
 __all__ = ["render_progress"]
 
@@ -20,14 +22,15 @@ STAGES = (
 def render_progress(trace: Trace, running: bool = False, link: str = "") -> Markup:
     """The stages in one line: counts, a sign for what is done, seconds. `link` goes into the address.
 
-    A trace that is neither complete nor growing was stopped.
+    A trace that is neither complete nor growing was stopped; of another system's answers no stage is known.
     """
     names = [name for name, _, _ in STAGES]
     done = names.index(trace.stage)
-    items = [_stage(trace, place, done, running) for place in range(1, len(STAGES))]
+    given = is_given(trace)
+    items = _given(trace) if given else [_stage(trace, i, done, running) for i in range(1, len(STAGES))]
     if trace.complete:
         items.append(tag("li", f"{sum(trace.seconds.values()):.2f} s in all", class_="total"))
-    elif not running:
+    elif not (running or given):
         sign = tag("span", "■ ", aria_hidden="true")
         items.append(tag("li", sign, "stopped: incomplete", class_="incomplete"))
     return tag(
@@ -38,6 +41,13 @@ def render_progress(trace: Trace, running: bool = False, link: str = "") -> Mark
         data_link=link,
         data_question=trace.question.text,
     )
+
+
+def _given(trace: Trace) -> list[Markup]:
+    words = [f"{counted(len(trace.candidates), 'answer')} of {trace.provenance['system']}"]
+    if name := trace.provenance.get("imported"):
+        words.append(f"imported from {name}")
+    return [tag("li", escape(text, 2 * LONGEST_NAME), class_="done") for text in words]
 
 
 def _stage(trace: Trace, place: int, done: int, running: bool) -> Markup:
