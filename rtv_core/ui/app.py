@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 from rtv_core.accounts import Accounts
 from rtv_core.errors import InputError, MissingError
 from rtv_core.ui import render
+from rtv_core.ui.analyse import add_analyse
 from rtv_core.ui.explore import add_explore
 from rtv_core.ui.guard import Guard, read_site
 from rtv_core.ui.markup import join
@@ -22,6 +23,8 @@ from rtv_core.ui.workbench import Workbench
 __all__ = ["build_app", "check_host", "is_local", "launch_options", "serve"]
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
+STYLES = ("style.css", "analyse.css")
+SCRIPTS = ("keys.js", "analyse.js")
 
 
 def build_app(workbench: Workbench, shared: bool = False) -> gr.Blocks:
@@ -39,6 +42,8 @@ def build_app(workbench: Workbench, shared: bool = False) -> gr.Blocks:
         with gr.Tabs(elem_id="rtv-tabs"):
             with gr.Tab("Explore", id="explore", elem_id="rtv-explore"):
                 add_explore(workbench, app)
+            with gr.Tab("Analyse", id="analyse", elem_id="rtv-analyse"):
+                add_analyse(workbench)
             with gr.Tab("About", id="about", elem_id="rtv-about"):
                 gr.Markdown(_asset("about.md"), elem_classes="rtv-prose")
                 gr.Markdown(_asset("guidelines.md"), elem_classes="rtv-prose")
@@ -57,7 +62,7 @@ def launch_options(sites: Sequence[str] = (), sign_in: SignIn | None = None) -> 
             font=["system-ui", "sans-serif"],
             font_mono=["ui-monospace", "monospace"],
         ),
-        "head": f"<style>{_asset('style.css')}</style><script>{_asset('keys.js')}</script>",
+        "head": f"<style>{_assets(STYLES)}</style><script>{_assets(SCRIPTS)}</script>",
         "share": False,
         "run_history": False,
         "enable_monitoring": False,
@@ -135,6 +140,10 @@ def _check_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except (OSError, OverflowError) as error:
             raise InputError(f"Port {port} can't be used: {error}. Choose another with --port.") from error
+
+
+def _assets(names: Sequence[str]) -> str:
+    return "\n".join(map(_asset, names))
 
 
 def _asset(name: str) -> str:
