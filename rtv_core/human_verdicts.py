@@ -10,7 +10,8 @@ OpenQA-eval (`openqa-eval`; NQ301_human.tsv and the systems' NQ_*.jsonl)
 
 Both only tell whether people accepted an answer. A right one that equals a gold answer becomes "listed". Of
 the other right ones the files don't tell which are gold answers in other words: all become "unlisted", with a
-note. A wrong one becomes "invalid". The annotators saw the gold answers, so that no verdict is blind.
+note. Corrected precision is then the accuracy that one counts by hand; corrected F1 is lower, since each adds
+an answer to gold. A wrong one becomes "invalid". The annotators saw the gold answers: no verdict is blind.
 """
 
 from __future__ import annotations

@@ -264,10 +264,10 @@ def _half_shared(own: _Form, gold: _Form, asked: Set[str]) -> bool:
 
 
 RULES = (
-    _Rule(0.88, "the same but for accents, spacing or punctuation", _equal),
+    _Rule(0.89, "the same but for accents, spacing or punctuation", _equal),
     _Rule(0.97, "the same words in another form or order", _same_words),
     _Rule(0.86, "the same date", _same_date),
-    _Rule(0.88, "the same amount", _same_amount),
+    _Rule(0.86, "the same amount", _same_amount),
     _Rule(0.92, "the same but for a title", _same_but_title),
     _Rule(0.92, "the same name with a nickname, initials or more names", _same_name),
     _Rule(0.50, "one is short for the other", _abbreviates),
