@@ -46,8 +46,9 @@ SKIP = gr.skip()
 
 
 def is_stored(parameters: Mapping[str, str]) -> bool:
-    """Whether a link names something that was kept, rather than a question to ask."""
-    return bool(parameters.get("run")) or _presents(parameters)
+    """Whether a link names something that was kept, rather than a question to ask or another page."""
+    named = bool(parameters.get("run")) and parameters.get("page", "explore") == "explore"
+    return named or _presents(parameters)
 
 
 def open_stored(

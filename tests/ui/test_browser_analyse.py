@@ -1,4 +1,4 @@
-"""The Analyse page in a real Chromium: open a run, click a figure, see its questions, download the numbers."""
+"""The Analyse page in a real Chromium: open a run, click a figure, see its questions, take numbers along."""
 
 from __future__ import annotations
 
