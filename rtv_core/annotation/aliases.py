@@ -20,7 +20,7 @@ from nicknames import NickNamer
 from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein
 
-from rtv_core.annotation.values import amount, dates, digits, same_amount
+from rtv_core.annotation.values import LONGEST, amount, dates, digits, same_amount
 from rtv_core.text import same_answer
 
 __all__ = ["LIKELY", "Suggestion", "suggest"]
@@ -242,9 +242,10 @@ def _lacks_words(own: _Form, gold: _Form, asked: Set[str]) -> bool:
 
 
 def _misspelt(own: _Form, gold: _Form, asked: Set[str]) -> bool:
-    if own.numbers != gold.numbers or len(own.joined) < 5:
+    if own.numbers != gold.numbers or not 5 <= len(own.joined) <= LONGEST:
         return False
-    return DamerauLevenshtein.normalized_similarity(own.joined, gold.joined) >= SPELLING_ERROR
+    cutoff = SPELLING_ERROR
+    return DamerauLevenshtein.normalized_similarity(own.joined, gold.joined, score_cutoff=cutoff) >= cutoff
 
 
 def _alike(own: _Form, gold: _Form, asked: Set[str]) -> bool:

@@ -15,10 +15,10 @@ from typing import Any
 from dateutil import parser
 from text_to_num import alpha2digit
 
-__all__ = ["Amount", "Date", "amount", "dates", "digits", "same_amount"]
+__all__ = ["LONGEST", "Amount", "Date", "amount", "dates", "digits", "same_amount"]
 
 LONGEST = 200
-"""Longer texts are prose: no value is read from them."""
+"""Longer texts are prose, in characters: no value is read from them."""
 
 NEAR = 0.01
 """Amounts in different units are the same up to this share: 5 km are 3.1 miles."""
