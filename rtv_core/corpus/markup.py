@@ -24,8 +24,8 @@ _PARTS = regex.compile(
 )
 _CELLS = regex.compile("br|td|th")
 _UNREAD = regex.compile(
-    "applet|audio|button|canvas|datalist|dialog|embed|footer|frame|frameset|head|iframe|input|nav|noscript"
-    "|object|option|script|select|style|svg|template|textarea|video"
+    "applet|audio|button|canvas|datalist|dialog|embed|footer|frame|frameset|iframe|input|nav|noscript"
+    "|object|option|script|select|style|svg|template|textarea|title|video"
 )
 
 # What a page may declare beside UTF-8 and Latin-1; Python knows encodings that no page should use.
