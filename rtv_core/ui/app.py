@@ -14,6 +14,7 @@ from rtv_core.accounts import Accounts
 from rtv_core.errors import InputError, MissingError
 from rtv_core.ui import render
 from rtv_core.ui.analyse import add_analyse
+from rtv_core.ui.annotate import add_annotate
 from rtv_core.ui.explore import add_explore
 from rtv_core.ui.guard import Guard, read_site
 from rtv_core.ui.markup import join
@@ -23,8 +24,8 @@ from rtv_core.ui.workbench import Workbench
 __all__ = ["build_app", "check_host", "is_local", "launch_options", "serve"]
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
-STYLES = ("style.css", "analyse.css")
-SCRIPTS = ("keys.js", "analyse.js")
+STYLES = ("style.css", "present.css", "annotate.css", "analyse.css")
+SCRIPTS = ("keys.js", "present.js", "annotate.js", "analyse.js")
 
 
 def build_app(workbench: Workbench, shared: bool = False) -> gr.Blocks:
@@ -42,6 +43,8 @@ def build_app(workbench: Workbench, shared: bool = False) -> gr.Blocks:
         with gr.Tabs(elem_id="rtv-tabs"):
             with gr.Tab("Explore", id="explore", elem_id="rtv-explore"):
                 add_explore(workbench, app)
+            with gr.Tab("Annotate", id="annotate", elem_id="rtv-annotate"):
+                add_annotate(workbench, _asset("guidelines.md"))
             with gr.Tab("Analyse", id="analyse", elem_id="rtv-analyse"):
                 add_analyse(workbench)
             with gr.Tab("About", id="about", elem_id="rtv-about"):
