@@ -9,8 +9,10 @@ import stat
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -24,24 +26,41 @@ SHORTEST_PASSWORD = 8
 LONGEST_PASSWORD = 1000
 
 
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """A password's hash, and whether its owner sees and does what only admins may."""
+
+    hash: str
+    admin: bool = False
+
+
 class Accounts:
     """The accounts in one file: a JSON object of names and argon2id hashes, for its owner's eyes only.
 
-    The file is read at every call, so that an account added while a server runs can sign in. `hasher` sets
-    what a guess costs.
+    Instead of its hash alone, an admin's name has {"admin": true, "hash": ...}. The file is read at every
+    call, so that an account added while a server runs can sign in. `hasher` sets what a guess costs.
     """
 
     def __init__(self, path: Path | str, hasher: PasswordHasher | None = None) -> None:
         self._path = Path(path)
         self._hasher = hasher or PasswordHasher()
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
     def names(self) -> list[str]:
         """The names, sorted. Raises MissingError where there is none: then nobody could sign in."""
-        if not (hashes := self._load()):
+        if not (accounts := self._load()):
             raise MissingError(f"There is no account in {self._path}. {self._remedy()}")
-        return sorted(hashes)
+        return sorted(accounts)
 
-    def add(self, name: str, password: str) -> str:
+    def admins(self) -> list[str]:
+        """The names of the admins, sorted; whoever is added isn't one unless it is asked for."""
+        return sorted(name for name, account in self._load().items() if account.admin)
+
+    def add(self, name: str, password: str, admin: bool = False) -> str:
         """Add an account, making the file if it isn't there; returns the name as it is kept.
 
         Raises InputError for a name that is taken, also if it only looks like one that is (see `name_key`),
@@ -56,19 +75,19 @@ class Accounts:
                 f"{LONGEST_PASSWORD:,}. Choose another."
             )
         hashed = self._hasher.hash(_composed(password))
-        with self._changing() as hashes:
-            if (taken := _find(hashes, name)) is not None:
+        with self._changing() as accounts:
+            if (taken := _find(accounts, name)) is not None:
                 raise InputError(f"There is an account {taken!r} in {self._path}. Choose another name.")
-            hashes[name] = hashed
+            accounts[name] = _Account(hashed, admin)
         return name
 
     def remove(self, name: str) -> str:
         """Take an account away; returns its name. Raises MissingError if there is none."""
         self.names()
-        with self._changing() as hashes:
-            if (found := _find(hashes, name)) is None:
+        with self._changing() as accounts:
+            if (found := _find(accounts, name)) is None:
                 raise MissingError(f"There is no account {name[:80]!r} in {self._path}.")
-            del hashes[found]
+            del accounts[found]
         return found
 
     def verify(self, name: str, password: str) -> str | None:
@@ -76,10 +95,10 @@ class Accounts:
 
         An unknown name takes as long as a wrong password, so that the time tells no names.
         """
-        hashes = self._load()
-        found = _find(hashes, name)
+        accounts = self._load()
+        found = _find(accounts, name)
         try:
-            self._hasher.verify(self._nobody if found is None else hashes[found], _composed(password))
+            self._hasher.verify(self._nobody if found is None else accounts[found].hash, _composed(password))
         except (VerificationError, InvalidHashError):
             return None
         return found
@@ -89,7 +108,7 @@ class Accounts:
         """The hash of a password that nobody knows."""
         return self._hasher.hash(secrets.token_urlsafe())
 
-    def _load(self) -> dict[str, str]:
+    def _load(self) -> dict[str, _Account]:
         if not self._path.is_file():
             raise MissingError(f"There is no file of accounts {str(self._path)!r}. {self._remedy()}")
         mode = stat.S_IMODE(self._path.stat().st_mode)
@@ -99,18 +118,19 @@ class Accounts:
                 f"Close it: chmod 600 {self._path}"
             )
         try:
-            hashes = json.loads(self._path.read_text(encoding="utf-8"))
+            kept = json.loads(self._path.read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(f"{self._path} can't be read: {error.strerror}.") from error
         except ValueError as error:
             raise InputError(f"{self._path} is not a file of accounts: {error}.") from error
-        if not isinstance(hashes, dict) or not all(isinstance(h, str) for h in hashes.values()):
+        accounts = {name: _read(value) for name, value in kept.items()} if isinstance(kept, dict) else None
+        if accounts is None or None in accounts.values():
             raise InputError(f"{self._path} is not a file of accounts: it must hold names and hashes.")
-        return hashes
+        return accounts
 
     @contextmanager
-    def _changing(self) -> Iterator[dict[str, str]]:
-        """The hashes, kept as they are afterwards if nothing was raised.
+    def _changing(self) -> Iterator[dict[str, _Account]]:
+        """The accounts, kept as they are afterwards if nothing was raised.
 
         They go to a new file that becomes this one when it is whole. Only one writer can make that file, so
         that of two changes at once none is lost.
@@ -126,9 +146,10 @@ class Accounts:
             raise InputError(f"{self._path} can't be written: {error.strerror}. Name another.") from error
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                hashes = self._load() if self._path.exists() else {}
-                yield hashes
-                json.dump(hashes, file, ensure_ascii=False, indent=2, sort_keys=True)
+                accounts = self._load() if self._path.exists() else {}
+                yield accounts
+                kept = {name: _written(account) for name, account in accounts.items()}
+                json.dump(kept, file, ensure_ascii=False, indent=2, sort_keys=True)
                 file.write("\n")
                 file.flush()
                 os.fsync(file.fileno())
@@ -145,9 +166,23 @@ def name_key(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def _find(hashes: dict[str, str], name: str) -> str | None:
+def _read(value: Any) -> _Account | None:
+    """The account that a value of the file holds; None for anything else."""
+    if isinstance(value, str):
+        return _Account(value)
+    if not isinstance(value, dict) or set(value) != {"admin", "hash"}:
+        return None
+    known = isinstance(value["hash"], str) and isinstance(value["admin"], bool)
+    return _Account(value["hash"], value["admin"]) if known else None
+
+
+def _written(account: _Account) -> str | dict[str, Any]:
+    return {"admin": True, "hash": account.hash} if account.admin else account.hash
+
+
+def _find(accounts: dict[str, _Account], name: str) -> str | None:
     wanted = name_key(name)
-    return next((known for known in sorted(hashes) if name_key(known) == wanted), None)
+    return next((known for known in sorted(accounts) if name_key(known) == wanted), None)
 
 
 def _composed(password: str) -> str:

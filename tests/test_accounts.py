@@ -120,7 +120,47 @@ def test_without_an_account_nobody_can_sign_in(path: Path) -> None:
     assert Accounts(path, CHEAP).verify("admin", "admin") is None
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"Ann": 1}', "{", "\xff"])
+def test_nobody_is_an_admin_unless_it_is_asked_for(accounts: Accounts) -> None:
+    assert accounts.admins() == []
+    assert accounts.add("Zoe", PASSWORD, admin=True) == "Zoe"
+    assert accounts.admins() == ["Zoe"]
+    assert accounts.names() == ["Ann", "Zoe"]
+    assert accounts.verify("zoe", PASSWORD) == "Zoe"
+    accounts.add("bob", PASSWORD)
+    assert accounts.admins() == ["Zoe"]
+
+
+def test_a_file_of_names_and_hashes_alone_stays_valid_and_as_it_was(accounts: Accounts, path: Path) -> None:
+    before = json.loads(path.read_text(encoding="utf-8"))
+    assert all(isinstance(value, str) for value in before.values())
+    accounts.add("Zoe", PASSWORD, admin=True)
+    accounts.remove("Zoe")
+    assert json.loads(path.read_text(encoding="utf-8")) == before
+    assert Accounts(path).verify("Ann", PASSWORD) == "Ann"
+
+
+def test_an_admin_who_is_added_again_without_the_flag_is_none_any_more(accounts: Accounts) -> None:
+    accounts.add("Zoe", PASSWORD, admin=True)
+    accounts.remove("Zoe")
+    accounts.add("Zoe", PASSWORD)
+    assert accounts.admins() == []
+
+
+NOT_ACCOUNTS = (
+    "",
+    "[]",
+    "{",
+    "\xff",
+    '{"Ann": 1}',
+    '{"Ann": null}',
+    '{"Ann": {"hash": "x"}}',
+    '{"Ann": {"hash": "x", "admin": 1}}',
+    '{"Ann": {"hash": 1, "admin": true}}',
+    '{"Ann": {"hash": "x", "admin": true, "more": 1}}',
+)
+
+
+@pytest.mark.parametrize("text", NOT_ACCOUNTS)
 def test_a_file_of_something_else_is_refused(path: Path, text: str) -> None:
     path.write_bytes(text.encode("latin-1"))
     path.chmod(0o600)
@@ -159,5 +199,10 @@ def test_the_commands_ask_twice_and_never_show_the_password(path: Path) -> None:
     added = call("accounts", "add", "Ann", typed=f"{PASSWORD}\n{PASSWORD}\n")
     assert "Ann can sign in" in added
     assert PASSWORD not in added
+    assert "accounts add NAME --admin" in added
     assert call("accounts", "list") == "Ann\n"
+    also = call("accounts", "add", "Zoe", "--admin", typed=f"{PASSWORD}\n{PASSWORD}\n")
+    assert "Zoe can sign in, and is an admin." in also
+    assert "accounts add NAME --admin" not in also
+    assert call("accounts", "list") == "Ann\nZoe\tadmin\n"
     assert "no longer" in call("accounts", "remove", "Ann")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from rtv_core.cli.accounts import no_admin
 from rtv_core.cli.options import STORE, stay_offline, with_settings
 from rtv_core.settings import load_settings
 
@@ -58,6 +59,8 @@ def command(
     accounts = None if auth is None else Accounts(auth)
     if accounts is not None:
         accounts.names()
+        if not accounts.admins():
+            click.echo(no_admin(accounts.path), err=True)
     from rtv_core.factory import Workbench
 
     workbench = Workbench(settings, store, index, questions)
