@@ -95,6 +95,7 @@
   // The item that an action left comes back as it was.
   function restore(record) {
     const now = item();
+    busy(now, false);
     if (record.article && record.article !== now && ["judge", "skip"].includes(record.wanted.action)) {
       if (now && !ahead) ahead = now;
       slot("item").replaceChildren(record.article);
@@ -147,14 +148,21 @@
     part.replaceChildren(...[...drawn.children].map((child) => child.cloneNode(true)));
   }
 
+  // Radio buttons get their name here: with one, a copy and what it was copied from would be one group.
+  function copy(drawn) {
+    const article = drawn.cloneNode(true);
+    for (const radio of $$("[data-group]", article)) radio.name = radio.dataset.group;
+    return article;
+  }
+
   // Of the items that come next, the first that isn't judged already and on its way.
   function chain(first, second, record) {
     const next = [first, second].map((part) => part && part.firstElementChild).filter(Boolean);
     const sent = new Set(waiting.filter((r) => r.wanted.action === "judge").map((r) => r.wanted.place));
     const shown = next.find((article) => !sent.has(placeOf(article))) || null;
     const after = next[next.indexOf(shown) + 1];
-    ahead = shown && after ? after.cloneNode(true) : null;
-    if (shown) show(shown.cloneNode(true), Boolean(record && record.article === item()));
+    ahead = shown && after ? copy(after) : null;
+    if (shown) show(copy(shown), Boolean(record && record.article === item()));
     else if (!sent.size) slot("item").replaceChildren();
   }
 
@@ -404,6 +412,11 @@
     redo: () => twice("step") || act("redo"),
     unadd: undo,
     change: (found) => act("open", { place: Number(found.dataset.place) }),
+    quick: (found) => {
+      const form = { run: found.dataset.run, strategy: "paper", count: "50", seed: "0", overlap: "1", blind: true };
+      act("draw", { form });
+      say("Drawing…", "busy");
+    },
     open: (found) => act("open", { queue: found.dataset.queue }),
   };
 

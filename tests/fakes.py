@@ -26,6 +26,7 @@ from rtv_core.records import (
     Verdict,
 )
 from rtv_core.settings import Settings
+from rtv_core.store.judgements import Event
 from rtv_core.text import COVERAGE_RULES, answer_key, covers_any
 from rtv_core.wire import to_json
 
@@ -182,6 +183,12 @@ class MemoryStore:
     def redo(self, trace_id: str, annotator: str) -> Judgement | None:
         self._check()
         return self._move(self.undone, self.events, trace_id, annotator)
+
+    def saved_as(self, annotator: str, token: str) -> Judgement | None:
+        return next((j for known, _, j in self.events if (known, j.annotator) == (token, annotator)), None)
+
+    def history(self, trace_id: str) -> list[Event]:
+        return [Event("judge", j.at, j) for _, _, j in self.events if j.trace_id == trace_id]
 
     def current(self, trace_id: str, annotator: str | None = None) -> list[Judgement]:
         return [j for j in self._current(annotator) if j.trace_id == trace_id]

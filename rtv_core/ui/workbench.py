@@ -1,13 +1,15 @@
-"""What the pages need from the rest: a pipeline for given settings, and places for runs, queues, judgements."""
+"""What the pages need from the rest: a pipeline for given settings, and stores of what was made and said."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Protocol
 
 from rtv_core.pipeline import Pipeline
 from rtv_core.records import Judgement, Question, Trace
 from rtv_core.settings import Settings
+from rtv_core.store.judgements import Event
 from rtv_core.store.queues import QueueStore
 from rtv_core.store.runs import RunStore
 
@@ -16,6 +18,15 @@ __all__ = ["JudgementStore", "Workbench"]
 
 class JudgementStore(Protocol):
     """Traces and what people said of their answers. Every method may raise StoreError."""
+
+    @property
+    def path(self) -> Path:
+        """The file that holds them, with the runs and queues."""
+        ...
+
+    def backup(self, path: Path) -> None:
+        """Copy everything to a new file, also while others write."""
+        ...
 
     def save_trace(self, trace: Trace) -> str:
         """Keep a trace; returns its id."""
@@ -35,6 +46,14 @@ class JudgementStore(Protocol):
 
     def judge(self, judgement: Judgement, token: str) -> Judgement:
         """Save a judgement; the same token twice saves once. Returns it with its time."""
+        ...
+
+    def saved_as(self, annotator: str, token: str) -> Judgement | None:
+        """What was saved under a token, taken back or not; None if nothing was."""
+        ...
+
+    def history(self, trace_id: str) -> list[Event]:
+        """Every verdict on a trace, every undo and redo, oldest first."""
         ...
 
     def undo(self, trace_id: str, annotator: str) -> Judgement | None:

@@ -36,6 +36,7 @@ __all__ = ["answer"]
 
 Event = Mapping[str, Any]
 LONGEST_ID = 80
+EMPTY = Markup("")
 RIGHT = "right"
 """What is said of an answer while the gold is hidden: which of the valid labels it gets is asked later."""
 
@@ -76,7 +77,7 @@ def open_page(workbench: Workbench, annotator: object, event: Event) -> Markup:
     if not (isinstance(annotator, str) and annotator.strip()):
         queue = event.get("queue")
         opened = queue[:LONGEST_ID] if isinstance(queue, str) and queue else None
-        return render_feed(_token(event), opened, head=render_name(), item=Markup(""), ahead=Markup(""))
+        return render_feed(_token(event), opened, head=render_name(), said=EMPTY, item=EMPTY, ahead=EMPTY)
     name = checked_name(annotator)
     if not event.get("queue"):
         return _choices(workbench, name, event)
@@ -85,7 +86,7 @@ def open_page(workbench: Workbench, annotator: object, event: Event) -> Markup:
     except RtvError as error:
         return _choices(workbench, name, event, str(error))
     if event.get("place") is None:
-        return _advance(desk, _token(event))
+        return _advance(desk, _token(event), said=EMPTY)
     place = _place(desk, event)
     if not workbench.queues.standing(desk.queue.id, place, name).judged:
         raise InputError("You have not judged this item yet; it comes in its turn.")
@@ -171,7 +172,8 @@ def draw(workbench: Workbench, annotator: object, event: Event) -> Markup:
         queue_id = draw_queue(workbench, event)
     except RtvError as error:
         return render_feed(_token(event), failed=True, said=render_failed(str(error), "Not drawn."))
-    return _advance(Desk(workbench, name, workbench.queues.queue(queue_id)), _token(event))
+    desk = Desk(workbench, name, workbench.queues.queue(queue_id))
+    return _advance(desk, _token(event), said=EMPTY)
 
 
 def leave(workbench: Workbench, annotator: object, event: Event) -> Markup:
@@ -197,9 +199,9 @@ ACTIONS: Mapping[str, Callable[[Workbench, object, Event], Markup]] = {
 
 
 def _choices(workbench: Workbench, name: str, event: Event, problem: str = "") -> Markup:
-    said = render_failed(problem, "Not opened.") if problem else None
+    said = render_failed(problem, "Not opened.") if problem else EMPTY
     body = render_choices(read_choices(workbench), name)
-    return render_feed(_token(event), head=body, said=said, item=Markup(""), ahead=Markup(""))
+    return render_feed(_token(event), head=body, said=said, item=EMPTY, ahead=EMPTY)
 
 
 def _advance(
@@ -219,7 +221,7 @@ def _advance(
     if item is None:
         progress = queues.progress(queue.id, desk.name)
         return render_feed(
-            token, queue.id, head=_head(desk), said=said, item=render_finished(progress), ahead=Markup("")
+            token, queue.id, head=_head(desk), said=said, item=render_finished(progress), ahead=EMPTY
         )
     return _show(desk, token, item.place, said)
 
@@ -228,7 +230,7 @@ def _show(desk: Desk, token: str, place: int, said: Markup | None = None) -> Mar
     """An item, and hidden behind it the one after."""
     facts = read_sheet(desk.workbench, desk.queue, place, desk.name)
     after = desk.workbench.queues.ahead(desk.queue.id, place, desk.name)
-    ahead = Markup("")
+    ahead = EMPTY
     if after is not None:
         ahead = render_item(read_sheet(desk.workbench, desk.queue, after.place, desk.name).sheet)
     return render_feed(

@@ -355,7 +355,7 @@ def _gold_row(place: int, i: int, gold: Gold, reason: str | None, chosen: bool) 
     why = "equals the answer" if i == gold.equal else f"proposed: {reason}" if reason else None
     return tag(
         "label",
-        tag("input", type="radio", name_=f"gold-{place}", value=i, checked=chosen),
+        tag("input", type="radio", data_group=f"gold-{place}", value=i, checked=chosen),
         tag("span", "★", class_="star", aria_hidden="true"),
         tag("bdi", escape(spellings[0], LONGEST_ANSWER)),
         tag("span", more, class_="more", title=" · ".join(spellings[1:6])[:LONGEST_MESSAGE])
@@ -569,7 +569,8 @@ def _run(choice: Choice) -> Markup:
     facts = f"{system[:LONGEST_NAME]} · {counted(run.questions, 'question')}"
     facts += "" if run.scored else " · without scores"
     queues = [_queue(queue) for queue in choice.queues]
-    none = tag("p", "No queue yet.", class_="hint")
+    text = "No queue yet. Draw 50 as in the paper, and begin"
+    none = tag("p", tag("button", text, type="button", data_do="quick", data_run=run.id))
     return tag(
         "section",
         tag("h3", tag("bdi", escape(run.name, LONGEST_NAME)), tag("span", facts, class_="facts")),
