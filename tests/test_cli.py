@@ -214,19 +214,35 @@ def test_an_interrupted_index_is_said_to_be_unfinished_and_goes_on(
     assert not Path("made.partial").exists()
 
 
+def test_documents_and_a_table_become_one_index(run: Run, encoder: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "jack.md").write_text("# Jack\n\nThe first game.\n", encoding="utf-8")
+    (tmp_path / "notes" / "scan.pdf").write_bytes(b"%PDF-")
+    (tmp_path / "rows.csv").write_text("Nr,Body\n7,A moon.\n", encoding="utf-8")
+    command = ["index", "--corpus", "notes", "--corpus", "rows.csv", "--columns", "id=Nr,text=Body"]
+    ended = run(*command, "--out", "made", "--encoder", encoder)
+    assert ended.out == "made: 2 passages; 0 exact repeats dropped, 1 bad lines or files skipped.\n"
+    assert [passage.id for passage in open_index(Path("made")).passages] == ["notes/jack.md#1", "rows.csv#7"]
+    assert read_manifest(Path("made")).corpus == "notes and 1 more"
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--corpus", "absent.jsonl"], "no corpus file 'absent.jsonl'"),
         (["--corpus", "corpus.csv"], "corpus.csv holds no passages"),
         (["--corpus", "corpus.jsonl", "--bad-lines", "0"], "at most 0 are skipped"),
+        (["--corpus", "corpus.csv", "--columns", "body"], "'body' names no column"),
+        (["--corpus", "corpus.jsonl", "--columns", "text=body"], "corpus.jsonl is no table"),
+        (["--corpus", "corpus.jsonl", "--corpus", "corpus.csv"], "corpus.jsonl is of no form"),
+        (["--corpus", "."], "corpus.csv: no column known as the text"),
         (["--corpus", "corpus.jsonl", "--encoder", "./absent"], "no model folder './absent'"),
     ],
 )
 def test_a_corpus_or_encoder_that_can_not_be_used_leaves_nothing(
     options: list[str], said: str, run: Run, corpus: Path, encoder: Path
 ) -> None:
-    corpus.with_suffix(".csv").write_text("id,text\n", encoding="utf-8")
+    corpus.with_suffix(".csv").write_text("id,value\n", encoding="utf-8")
     encoders = [] if "--encoder" in options else ["--encoder", encoder]
     assert said in complaint(run("index", "--out", "made", *options, *encoders))
     assert not list(Path().glob("made*"))
