@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 import gradio as gr
 
 from rtv_core.ui import analysing, render
 from rtv_core.ui.analysis.controls import render_search
 from rtv_core.ui.analysis.state import Analyses
+from rtv_core.ui.session import signed_name
 from rtv_core.ui.workbench import Workbench
 
 __all__ = ["add_analyse"]
@@ -25,8 +28,15 @@ WORKING = "Working out the figures…"
 OPTIONS = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": 4}
 
 
-def add_analyse(workbench: Workbench) -> None:
-    """Lay out the page at the current place, and wire it."""
+def add_analyse(workbench: Workbench, admins: Callable[[], Collection[str]] = tuple) -> None:
+    """Lay out the page at the current place, and wire it.
+
+    `admins` says whose accounts may see single verdicts of others; without a sign-in everybody may.
+    """
+
+    def seen(request: gr.Request) -> bool:
+        return analysing.may_see_verdicts(request, admins)
+
     analyses = Analyses(workbench)
     controls = _part("controls", "")
     with gr.Row(elem_id="rtv-analyse-columns"):
@@ -42,31 +52,30 @@ def add_analyse(workbench: Workbench) -> None:
     bridge = gr.HTML("", elem_id="rtv-analyse-bridge", visible="hidden", js_on_load=BRIDGE)
 
     def draw_controls(event: gr.EventData, request: gr.Request):
-        return analysing.show_controls(workbench, event._data)
+        return analysing.show_controls(workbench, analyses, event._data)
 
     def draw_figures(event: gr.EventData, request: gr.Request):
-        return analysing.show_figures(analyses, event._data, analysing.may_see_verdicts(request))
+        return analysing.show_figures(analyses, event._data, seen(request))
 
     def draw_curves(event: gr.EventData, request: gr.Request):
         return analysing.show_curves(analyses, event._data)
 
     def draw_people(event: gr.EventData, request: gr.Request):
-        return analysing.show_people(analyses, event._data, analysing.may_see_verdicts(request))
+        return analysing.show_people(analyses, event._data, seen(request), signed_name(request))
 
     def draw_questions(event: gr.EventData, request: gr.Request):
-        seen = analysing.may_see_verdicts(request)
-        return analysing.show_questions(workbench, analyses, event._data, seen)
+        return analysing.show_questions(workbench, analyses, event._data, seen(request))
 
     def settle(event: gr.EventData, request: gr.Request):
-        seen = analysing.may_see_verdicts(request)
-        return analysing.save_adjudication(workbench, analyses, event._data, seen).settled
+        who = signed_name(request)
+        return analysing.save_adjudication(workbench, analyses, event._data, seen(request), who)
 
     def unsettle(event: gr.EventData, request: gr.Request):
-        seen = analysing.may_see_verdicts(request)
-        return analysing.take_back_adjudication(workbench, event._data, seen).settled
+        who = signed_name(request)
+        return analysing.take_back_adjudication(workbench, event._data, seen(request), who)
 
     def save(event: gr.EventData, request: gr.Request):
-        return analysing.make_file(workbench, analyses, event._data, analysing.may_see_verdicts(request))
+        return analysing.make_file(workbench, analyses, event._data, seen(request))
 
     last = {"trigger_mode": "always_last", **OPTIONS}
     bridge.controls(draw_controls, None, controls, **last)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import gradio as gr
 
 from rtv_core.annotation.agreement import Disagreement
-from rtv_core.errors import InputError, RtvError
+from rtv_core.errors import InputError, MissingError, RtvError
 from rtv_core.records import Judgement, RunQuestion
 from rtv_core.store.validation import EVIDENCE_LABELS, LABELS
 from rtv_core.ui import checks, render
@@ -37,7 +37,6 @@ from rtv_core.ui.session import signed_name
 from rtv_core.ui.workbench import Workbench
 
 __all__ = [
-    "Settled",
     "make_file",
     "may_see_verdicts",
     "save_adjudication",
@@ -57,26 +56,26 @@ REPORT = "report"
 log = logging.getLogger(__name__)
 
 
-class Settled(NamedTuple):
-    """What an adjudication changes on the page."""
-
-    settled: str
-
-
-def may_see_verdicts(request: gr.Request | None) -> bool:
-    """Whether single verdicts of others may be seen: not where people sign in, so that all judge blind."""
-    return not signed_name(request)
+def may_see_verdicts(request: gr.Request | None, admins: Callable[[], Collection[str]] = tuple) -> bool:
+    """Whether single verdicts of others may be seen: where people sign in only by admins, so that all others
+    judge blind."""
+    name = signed_name(request)
+    return not name or name in admins()
 
 
-def show_controls(workbench: Workbench, event: object) -> Markup:
+def show_controls(workbench: Workbench, analyses: Analyses, event: object) -> Markup:
     """The choice of runs and of what counts."""
 
     def draw(view: View) -> Markup:
         runs = workbench.runs.runs()
         if not runs:
             return drawn(view.turn, render.render_message(NO_RUNS))
+        try:
+            chosen = analyses.run(view)
+        except MissingError:
+            chosen = None
         annotators = sorted({judgement.annotator for judgement in workbench.store.current()})
-        return render_controls(view, runs, Analyses(workbench).run(view), annotators)
+        return render_controls(view, runs, chosen, annotators)
 
     return _drawn(event, draw)
 
@@ -91,11 +90,11 @@ def show_curves(analyses: Analyses, event: object) -> Markup:
     return _drawn(event, lambda view: render_curves(analyses.of(view), view.turn))
 
 
-def show_people(analyses: Analyses, event: object, open_verdicts: bool) -> Markup:
-    """Agreement, disagreements, missing answers, the other run."""
+def show_people(analyses: Analyses, event: object, open_verdicts: bool, signed: str = "") -> Markup:
+    """Agreement, disagreements, missing answers, the other run. `signed` is who is signed in."""
 
     def draw(view: View) -> Markup:
-        return render_people(analyses.of(view), analyses.pair(view), view.turn, open_verdicts)
+        return render_people(analyses.of(view), analyses.pair(view), view.turn, open_verdicts, signed)
 
     return _drawn(event, draw)
 
@@ -114,14 +113,17 @@ def show_questions(workbench: Workbench, analyses: Analyses, event: object, open
 
 
 def save_adjudication(
-    workbench: Workbench, analyses: Analyses, event: object, open_verdicts: bool
-) -> Settled:
-    """Save the adjudicator's verdict on an answer; those of the annotators stay as they are."""
+    workbench: Workbench, analyses: Analyses, event: object, open_verdicts: bool, signed: str = ""
+) -> Markup:
+    """Save the adjudicator's verdict on an answer; those of the annotators stay as they are.
+
+    The adjudicator is whoever is `signed` in, else the name in the event.
+    """
     event = checks.read_event(event)
     try:
         if not open_verdicts:
             raise InputError(CLOSED)
-        view, name, token = read_view(event), _adjudicator(event), _token(event)
+        view, name, token = read_view(event), _adjudicator(event, signed), _token(event)
         analysis = analyses.of(view)
         found = next(
             (
@@ -134,32 +136,34 @@ def save_adjudication(
         if found is None:
             raise InputError("This disagreement is not there any more. Reload the page.")
         if name in {judgement.annotator for judgement in found.judgements}:
+            other = "Let another admin settle it." if signed else f"Type another name, say “{name} 2”."
             raise InputError(
-                f"{name} has judged this answer as an annotator, and that verdict would be replaced. "
-                f"Settle it under another name, such as “{name} (adjudicator)”."
+                f"{name} has judged this answer as an annotator; that verdict would be replaced. {other}"
             )
         question = question_of(analysis, found.item.trace_id, found.item.question)
         saved = workbench.store.judge(_verdict(found, name, question, event), token)
     except RtvError as error:
-        return Settled(render_settled(f"Not saved. {error}", saved=False))
+        return render_settled(f"Not saved. {error}", saved=False)
     text = f"Saved: {saved.label}, by {saved.annotator}: {saved.answer[:80]}"
-    return Settled(render_settled(text, saved=True, trace_id=saved.trace_id))
+    return render_settled(text, saved=True, trace_id=saved.trace_id)
 
 
-def take_back_adjudication(workbench: Workbench, event: object, open_verdicts: bool) -> Settled:
+def take_back_adjudication(
+    workbench: Workbench, event: object, open_verdicts: bool, signed: str = ""
+) -> Markup:
     """Take back the adjudicator's last verdict on a trace."""
     event = checks.read_event(event)
     try:
         if not open_verdicts:
             raise InputError(CLOSED)
         trace_id = checks.read_text(event.get("trace"), "trace", checks.LONGEST_NAME)
-        undone = workbench.store.undo(trace_id, _adjudicator(event))
+        undone = workbench.store.undo(trace_id, _adjudicator(event, signed))
     except RtvError as error:
-        return Settled(render_settled(str(error), saved=False))
+        return render_settled(str(error), saved=False)
     if undone is None:
-        return Settled(render_settled("There is nothing to take back.", saved=False))
+        return render_settled("There is nothing to take back.", saved=False)
     text = f"Taken back: {undone.label}: {undone.answer[:80]}"
-    return Settled(render_settled(text, saved=True, again=False))
+    return render_settled(text, saved=True, again=False)
 
 
 def make_file(workbench: Workbench, analyses: Analyses, event: object, open_verdicts: bool) -> Markup:
@@ -220,8 +224,8 @@ def _verdict(
     )
 
 
-def _adjudicator(event: Mapping[str, Any]) -> str:
-    name = checks.read_text(event.get("name"), "adjudicator's name", checks.LONGEST_NAME)
+def _adjudicator(event: Mapping[str, Any], signed: str) -> str:
+    name = signed or checks.read_text(event.get("name"), "adjudicator's name", checks.LONGEST_NAME)
     if not any(c.isalnum() for c in name):
         raise InputError("A verdict needs a name. Type the adjudicator's name above the list.")
     return name

@@ -55,16 +55,36 @@ def judged(workbench):
     return run
 
 
-def parts(workbench, open_verdicts=True, **event) -> SimpleNamespace:
-    """Every part of the page for one view."""
-    analyses = Analyses(workbench)
-    return SimpleNamespace(
-        controls=analysing.show_controls(workbench, event),
-        figures=analysing.show_figures(analyses, event, open_verdicts),
-        curves=analysing.show_curves(analyses, event),
-        people=analysing.show_people(analyses, event, open_verdicts),
-        questions=analysing.show_questions(workbench, analyses, event, open_verdicts),
-    )
+class Page:
+    """The parts of the page for one view, each drawn when it is looked at."""
+
+    def __init__(self, workbench, open_verdicts=True, **event) -> None:
+        self.workbench, self.open_verdicts, self.event = workbench, open_verdicts, event
+        self.analyses = Analyses(workbench)
+
+    @property
+    def controls(self) -> str:
+        return analysing.show_controls(self.workbench, self.analyses, self.event)
+
+    @property
+    def figures(self) -> str:
+        return analysing.show_figures(self.analyses, self.event, self.open_verdicts)
+
+    @property
+    def curves(self) -> str:
+        return analysing.show_curves(self.analyses, self.event)
+
+    @property
+    def people(self) -> str:
+        return analysing.show_people(self.analyses, self.event, self.open_verdicts)
+
+    @property
+    def questions(self) -> str:
+        return analysing.show_questions(self.workbench, self.analyses, self.event, self.open_verdicts)
+
+    @property
+    def all(self) -> list[str]:
+        return [self.controls, self.figures, self.curves, self.people, self.questions]
 
 
 def file_rows(workbench, name: str, open_verdicts=True, **event) -> list[list[str]]:
@@ -87,13 +107,13 @@ def text_of(html: str) -> str:
 
 
 def test_without_runs_every_part_says_how_to_make_one(workbench):
-    for html in vars(parts(workbench)).values():
+    for html in Page(workbench).all:
         assert "python -m rtv_core evaluate" in html
 
 
 def test_without_verdicts_the_page_says_how_to_get_some_and_shows_raw_scores(workbench):
     small_run(workbench)
-    shown = parts(workbench)
+    shown = Page(workbench)
     assert "no wrong prediction is judged yet" in shown.figures
     assert "Draw a queue" in shown.figures
     assert "let two people judge" in shown.people
@@ -102,9 +122,17 @@ def test_without_verdicts_the_page_says_how_to_get_some_and_shows_raw_scores(wor
 
 def test_a_run_without_gold_says_what_it_lacks(workbench):
     add_run(workbench, "bare", [("Who?", [], [("Ann", 0.9)])])
-    shown = parts(workbench)
+    shown = Page(workbench)
     assert "No gold answers are known" in shown.figures
     assert "no F1" in shown.curves
+
+
+def test_a_link_to_a_run_that_is_gone_lets_people_choose_another(workbench):
+    small_run(workbench)
+    shown = Page(workbench, run="gone")
+    assert "There is no run" in shown.figures
+    assert '<option value="" selected>choose a run</option>' in shown.controls
+    assert '<option value="ours">' in shown.controls
 
 
 # Figures equal the analysis functions'
@@ -119,7 +147,7 @@ def test_the_first_line_is_the_headline_of_the_analysis(workbench, judged):
         right_share(judged, rulings),
         len(wrong_predictions(judged, rulings)),
     )
-    first = re.search(r'<p class="rtv-headline">(.*?)</p>', parts(workbench).figures)[1]
+    first = re.search(r'<p class="rtv-headline">(.*?)</p>', Page(workbench).figures)[1]
     assert first.replace("&gt;", ">") == line.text
 
 
@@ -149,7 +177,7 @@ def test_every_table_holds_what_the_analysis_says(workbench, judged):
 
 
 def test_table_6_stands_beside_the_published_one_with_counts_and_intervals(workbench, judged):
-    shown = text_of(parts(workbench).figures)
+    shown = text_of(Page(workbench).figures)
     assert "true negatives 1 of 3 33 % (6 to 79) 20 % (9 to 39)" in shown
     assert "unannotated false negatives 1 of 3" in shown
     assert "evidence right and straightforward 1 of 1" in shown
@@ -160,24 +188,24 @@ def test_shares_are_weighted_where_the_queue_was_not_uniform(workbench, judged):
         QueueItem(0, judged[0].trace_id, "prediction", "2011", 0.9, "wrong"),
         QueueItem(1, judged[1].trace_id, "prediction", "Sierra", 0.1, "wrong"),
     ]
-    assert "design-weighted" not in parts(workbench).figures
+    assert "design-weighted" not in Page(workbench).figures
     add_queue(workbench, "ours", items)
     rulings = settle(workbench.store.current())
     table = error_table(judged, rulings, inclusion_of(items))
     shown = {row[1]: row for row in file_rows(workbench, "table6")[1:]}
     for row in table.wrong.rows:
         assert float(shown[row.name][9]) == row.weighted.share
-    assert "design-weighted" in parts(workbench).figures
+    assert "design-weighted" in Page(workbench).figures
 
 
 def test_the_page_says_how_verdicts_were_counted_and_a_switch_counts_them_all(workbench):
     run = small_run(workbench)
     said(workbench, run[0], "2011", "unlisted", "Ada", blind=False)
     said(workbench, run[1], "Sierra", "invalid", "Ada")
-    shown = parts(workbench).figures
+    shown = Page(workbench).figures
     assert "1 answer with a verdict that counts: 1 by one annotator, blind." in shown
     assert "Not counted: 1 lone verdict" in shown
-    every = parts(workbench, count="all").figures
+    every = Page(workbench, count="all").figures
     assert "1 by one annotator who could see score and gold" in every
     assert "Not counted" not in every
 
@@ -200,39 +228,39 @@ def test_figures_follow_new_verdicts_and_are_worked_out_once(workbench, judged):
 
 
 def test_a_click_on_a_figure_lists_its_questions(workbench, judged):
-    assert listed(parts(workbench, behind="lost:at or below tau").questions) == [
+    assert listed(Page(workbench, behind="lost:at or below tau").questions) == [
         "When did Jack come out?",
         "Where is Jill from?",
     ]
-    assert listed(parts(workbench, behind="wrong:true negatives").questions) == ["Who made Jack?"]
-    assert listed(parts(workbench, behind="wrong:split").questions) == ["Who sang Jill?"]
-    assert listed(parts(workbench, behind="wrong:not judged").questions) == ["Where is Jill from?"]
-    assert listed(parts(workbench, behind="missed:evidence right and straightforward").questions) == [
+    assert listed(Page(workbench, behind="wrong:true negatives").questions) == ["Who made Jack?"]
+    assert listed(Page(workbench, behind="wrong:split").questions) == ["Who sang Jill?"]
+    assert listed(Page(workbench, behind="wrong:not judged").questions) == ["Where is Jill from?"]
+    assert listed(Page(workbench, behind="missed:evidence right and straightforward").questions) == [
         "When did Jack come out?"
     ]
-    assert listed(parts(workbench, behind="gold:3").questions) == ["Who sang Jill?"]
-    assert listed(parts(workbench, behind="word:where").questions) == ["Where is Jill from?"]
-    assert listed(parts(workbench, behind="score:0.2 to 0.3").questions) == ["Where is Jill from?"]
+    assert listed(Page(workbench, behind="gold:3").questions) == ["Who sang Jill?"]
+    assert listed(Page(workbench, behind="word:where").questions) == ["Where is Jill from?"]
+    assert listed(Page(workbench, behind="score:0.2 to 0.3").questions) == ["Where is Jill from?"]
 
 
 def test_every_figure_that_offers_its_questions_has_as_many_as_it_says(workbench, judged):
-    shown = parts(workbench)
+    shown = Page(workbench)
     for html in (shown.figures, shown.curves):
         for behind, text in re.findall(r'data-behind="([^"]+)"[^>]*>([^<]+)</button>', html):
             count = int(re.match(r"\d+", text)[0]) if text[0].isdigit() else 1
-            found = listed(parts(workbench, behind=behind).questions)
+            found = listed(Page(workbench, behind=behind).questions)
             assert 0 < len(found) <= max(count, 1), behind
 
 
 def test_a_list_can_be_searched_and_paged(workbench):
     add_run(workbench, "long", [(f"Question {i}?", [["x"]], [("y", 0.9)]) for i in range(60)])
-    first = parts(workbench).questions
+    first = Page(workbench).questions
     assert listed(first)[:2] == ["Question 0?", "Question 1?"]
     assert "1 to 25 of 60 questions" in first
-    assert listed(parts(workbench, offset=50).questions) == [f"Question {i}?" for i in range(50, 60)]
-    assert listed(parts(workbench, text="question 7?").questions) == ["Question 7?"]
-    assert listed(parts(workbench, text="question 7?", behind="gold:1").questions) == ["Question 7?"]
-    assert "No question matches" in parts(workbench, text="nothing like it").questions
+    assert listed(Page(workbench, offset=50).questions) == [f"Question {i}?" for i in range(50, 60)]
+    assert listed(Page(workbench, text="question 7?").questions) == ["Question 7?"]
+    assert listed(Page(workbench, text="question 7?", behind="gold:1").questions) == ["Question 7?"]
+    assert "No question matches" in Page(workbench, text="nothing like it").questions
 
 
 def test_a_run_of_2000_questions_with_50_candidates_lists_and_filters_at_once(workbench):
@@ -284,23 +312,23 @@ def test_two_runs_are_compared_in_pairs_and_finds_can_be_opened(workbench, judge
         difference.low,
         difference.high,
     ]
-    shown = parts(workbench, behind="only:second", **event)
+    shown = Page(workbench, behind="only:second", **event)
     assert listed(shown.questions) == ["When did Jack come out?", "Who made Jack?"]
-    assert listed(parts(workbench, behind="f1:worse", **event).questions) == ["Who made Jack?"]
+    assert listed(Page(workbench, behind="f1:worse", **event).questions) == ["Who made Jack?"]
     assert len(file_rows(workbench, "finds", **event)) == 1 + len(found.only_first + found.only_second)
     assert "By systems:" in shown.people
 
 
 def test_runs_that_cannot_be_compared_say_why(workbench, judged):
     add_run(workbench, "else", [("Quite another question?", [["x"]], [("x", 0.9)])])
-    assert "Compare runs on the same question" in parts(workbench, run="ours", **{"with": "else"}).people
+    assert "Compare runs on the same question" in Page(workbench, run="ours", **{"with": "else"}).people
 
 
 # Annotators
 
 
 def test_disagreements_show_who_said_what_to_whoever_works_alone(workbench, judged):
-    shown = text_of(parts(workbench).people)
+    shown = text_of(Page(workbench).people)
     assert "1 answer with different labels" in shown
     assert "Ada invalid : not in the passage" in shown
     assert "Bo unlisted" in shown
@@ -319,7 +347,7 @@ def settle_by(workbench, question, open_verdicts=True, **event):
         "run": "ours",
         **event,
     }
-    return analysing.save_adjudication(workbench, Analyses(workbench), event, open_verdicts).settled
+    return analysing.save_adjudication(workbench, Analyses(workbench), event, open_verdicts)
 
 
 def test_an_adjudicator_settles_and_the_originals_stay(workbench, judged):
@@ -329,13 +357,13 @@ def test_an_adjudicator_settles_and_the_originals_stay(workbench, judged):
     assert before <= after
     (new,) = after - before
     assert (new.annotator, new.label, new.answer) == ("Cy", "unlisted", "Dan")
-    shown = parts(workbench, adjudicators=["Cy"])
+    shown = Page(workbench, adjudicators=["Cy"])
     assert "1 adjudicated" in shown.figures
     assert "settled by" in shown.people
     rulings = settle(after, Counting(adjudicators=frozenset(["Cy"])))
     assert rulings.of(judged[2], "Dan").basis == "adjudicated"
     undo = {"trace": judged[2].trace_id, "name": "Cy"}
-    assert "Taken back" in analysing.take_back_adjudication(workbench, undo, True).settled
+    assert "Taken back" in analysing.take_back_adjudication(workbench, undo, True)
     assert set(workbench.store.current()) == before
 
 
@@ -367,14 +395,14 @@ def test_the_same_token_settles_once(workbench, judged):
 
 
 def test_on_a_shared_server_nobody_reads_single_verdicts(workbench, judged):
-    shown = parts(workbench, open_verdicts=False, behind="lost:at or below tau")
+    shown = Page(workbench, open_verdicts=False, behind="lost:at or below tau")
     for name in ("Ada", "Bo", "not in the passage", "tag said"):
         assert name not in shown.figures + shown.people + shown.questions + shown.curves
     assert "not shown on a shared server" in shown.people
     assert not re.search(r'data-behind="(wrong|missed|split|added)', shown.figures)
     assert "1 of 3" in shown.figures  # the figures themselves are there
     for behind in ("wrong:true negatives", "missed:evidence wrong", "split", "added"):
-        assert "not shown on a shared server" in parts(workbench, False, behind=behind).questions
+        assert "not shown on a shared server" in Page(workbench, False, behind=behind).questions
     for name in ("disagreements", "matrix-answer", "matrix-evidence"):
         made = analysing.make_file(workbench, Analyses(workbench), {"file": name}, False)
         assert "data-base64" not in made
@@ -384,10 +412,23 @@ def test_on_a_shared_server_nobody_reads_single_verdicts(workbench, judged):
     assert workbench.store.current() == before
 
 
-def test_whoever_is_signed_in_does_not_see_single_verdicts():
+def test_of_those_who_sign_in_only_admins_see_single_verdicts():
     assert not analysing.may_see_verdicts(SimpleNamespace(username="Ada"))
+    assert not analysing.may_see_verdicts(SimpleNamespace(username="Ada"), lambda: ["Zoe"])
+    assert analysing.may_see_verdicts(SimpleNamespace(username="Zoe"), lambda: ["Zoe"])
     assert analysing.may_see_verdicts(SimpleNamespace(username=None))
     assert analysing.may_see_verdicts(None)
+
+
+def test_a_signed_in_admin_settles_under_no_other_name(workbench, judged):
+    event = {"trace": judged[2].trace_id, "answer": "Dan", "label": "invalid", "token": "t", "name": "Ada"}
+    analyses = Analyses(workbench)
+    assert "by Zoe" in analysing.save_adjudication(workbench, analyses, event, True, "Zoe")
+    refused = analysing.save_adjudication(workbench, analyses, event, True, "Bo")
+    assert "Let another admin settle it." in refused
+    assert 'value="Zoe" readonly' in analysing.show_people(analyses, {}, True, "Zoe")
+    undo = {"trace": judged[2].trace_id, "name": "Bo"}
+    assert "Taken back" in analysing.take_back_adjudication(workbench, undo, True, "Zoe")
 
 
 def test_missing_answers_are_estimated_from_what_annotators_typed_in(workbench):
@@ -396,7 +437,7 @@ def test_missing_answers_are_estimated_from_what_annotators_typed_in(workbench):
     for place, question in enumerate(run):
         for by in ("Ada", "Bo")[: 1 + (place < 9)]:
             said(workbench, question, f"found {place}", "unlisted", by, recalled=False)
-    shown = text_of(parts(workbench).people)
+    shown = text_of(Page(workbench).people)
     assert "Capture and recapture by annotators (Chapman)" in shown
     assert "independently of the others" in shown
     assert file_rows(workbench, "missing-annotators")[3][:2] == ["found by more than one", "9"]
@@ -410,11 +451,11 @@ def test_hostile_text_is_escaped_everywhere(workbench):
     for by, label in ((ATTACK, "invalid"), ("Bo", "unlisted")):
         said(workbench, run[0], f"{ATTACK} x", label, by, note=ATTACK)
     event = {"text": ATTACK, "with": ATTACK, "adjudicators": [ATTACK, "Cy"], "behind": f"gold:{ATTACK}"}
-    for shown in (parts(workbench), parts(workbench, **event), parts(workbench, run=f"no {ATTACK}")):
-        for html in vars(shown).values():
+    for shown in (Page(workbench), Page(workbench, **event), Page(workbench, run=f"no {ATTACK}")):
+        for html in shown.all:
             assert "<img" not in html
             assert "</script" not in html
-    assert ATTACK.replace("<", "&lt;").replace(">", "&gt;") in parts(workbench).people
+    assert ATTACK.replace("<", "&lt;").replace(">", "&gt;") in Page(workbench).people
 
 
 def test_cells_that_a_spreadsheet_might_run_are_guarded(workbench):
@@ -463,10 +504,8 @@ def test_cells_that_a_spreadsheet_might_run_are_guarded(workbench):
 def test_a_request_that_makes_no_sense_gets_a_plain_answer(workbench, judged, event):
     analyses = Analyses(workbench)
     made = [
-        analysing.show_controls(workbench, event),
+        analysing.show_controls(workbench, analyses, event),
         analysing.show_figures(analyses, event, True),
-        analysing.show_curves(analyses, event),
-        analysing.show_people(analyses, event, True),
         analysing.show_questions(workbench, analyses, event, True),
         analysing.make_file(workbench, analyses, event, True),
     ]
@@ -478,7 +517,7 @@ def test_a_request_that_makes_no_sense_gets_a_plain_answer(workbench, judged, ev
 
 def test_a_failure_of_the_store_is_said_plainly(workbench, judged, tmp_path):
     (tmp_path / "rtv.db").write_bytes(b"no database at all" * 1000)
-    for html in vars(parts(workbench)).values():
+    for html in Page(workbench).all:
         assert "could not be saved or read" in html
 
 

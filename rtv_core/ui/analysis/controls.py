@@ -16,13 +16,16 @@ NAMES_DRAWN = 50
 LONGEST_RUN = 90
 
 
-def render_controls(view: View, runs: Sequence[Run], chosen: Run, annotators: Sequence[str]) -> Markup:
-    """The runs, newest first, and the ways to count verdicts; `annotators` may be chosen as adjudicators."""
+def render_controls(view: View, runs: Sequence[Run], chosen: Run | None, annotators: Sequence[str]) -> Markup:
+    """The runs, newest first, and the ways to count verdicts; `annotators` may be chosen as adjudicators.
+
+    `chosen` is None where the view names a run that there is not.
+    """
     shown = runs[:RUNS_DRAWN]
-    own = [_option(run.name, _run_text(run), run.id == chosen.id) for run in shown]
-    other = [
-        _option(run.name, _run_text(run), run.name == view.other) for run in shown if run.id != chosen.id
-    ]
+    own = [_option(run.name, _run_text(run), run == chosen) for run in shown]
+    if chosen is None:
+        own.insert(0, _option("", "choose a run", True))
+    other = [_option(run.name, _run_text(run), run.name == view.other) for run in shown if run != chosen]
     count = (
         ("settled", "adjudicated, by majority, or blind", view.settled_only),
         ("all", "every verdict", not view.settled_only),

@@ -47,7 +47,7 @@ def render_list(listing: Listing, view: View) -> Markup:
     head = tag(
         "div",
         tag("h2", "Questions ", tag("span", f"{listing.total:,}", class_="n"), class_="listed"),
-        tag("span", escape(title, 120), class_="behind"),
+        tag("span", escape(title, 120), class_="behind", role="status"),
         tag("button", "CSV", type="button", data_file="questions", class_="take", aria_label="these as CSV"),
         clear,
         class_="rtv-list-head",

@@ -31,16 +31,23 @@ NEEDS_GOLD = ("listed", "variant")
 
 CLOSED = (
     "Who said what is not shown on a shared server, so that nobody's verdicts colour another's. Open the "
-    "file of judgements on your own machine, without --auth, to see and settle disagreements."
+    "file of judgements on your own machine, without --auth, or sign in as an admin, to settle disagreements."
 )
 
 
-def render_people(analysis: Analysis, pair: Pair | None, turn: int, open_verdicts: bool) -> Markup:
-    """Agreement, disagreements, missing answers, and the other run if there is one."""
+def render_people(
+    analysis: Analysis, pair: Pair | None, turn: int, open_verdicts: bool, signed: str = ""
+) -> Markup:
+    """Agreement, disagreements, missing answers, and the other run if there is one.
+
+    `signed` is the name of whoever is signed in, who then is the adjudicator.
+    """
     return drawn(
         turn,
         _agreement(analysis, open_verdicts),
-        _disagreements(analysis) if open_verdicts else section("Disagreements", note(CLOSED), name="split"),
+        _disagreements(analysis, signed)
+        if open_verdicts
+        else section("Disagreements", note(CLOSED), name="split"),
         _missing(analysis, pair),
         render_pair(pair),
     )
@@ -136,7 +143,7 @@ def _coefficient(found: Coefficient, digits: int, scale: float) -> Markup:
     return tag("span", tag("b", value), " ", tag("span", ends, class_="between"), class_="value")
 
 
-def _disagreements(analysis: Analysis) -> Markup:
+def _disagreements(analysis: Analysis, signed: str) -> Markup:
     title = "Disagreements"
     found = [
         (disagreement, adjudicated(analysis, disagreement.item.trace_id, disagreement.item.answer))
@@ -153,7 +160,15 @@ def _disagreements(analysis: Analysis) -> Markup:
     name = tag(
         "label",
         "Adjudicator's name ",
-        tag("input", type="text", data_adjudicating=True, maxlength=80, autocomplete="off"),
+        tag(
+            "input",
+            type="text",
+            value=signed or None,
+            readonly=bool(signed),
+            data_adjudicating=True,
+            maxlength=80,
+            autocomplete="off",
+        ),
         class_="rtv-adjudicator",
     )
     return section(
