@@ -472,6 +472,11 @@ def test_lines_that_come_back_on_few_pages_are_no_running_heads(tmp_path):
     assert text == "Amen. One. Amen. Two. Amen."
 
 
+def test_the_leaders_of_a_table_of_contents_are_left_out(tmp_path):
+    pdf = pdf_of(["1 Phobos . . . . . . . . 4", "2 Deimos......... 17", "and so on ..."])
+    assert the_one(tmp_path, "a.pdf", pdf).text == "1 Phobos 4 2 Deimos 17 and so on ..."
+
+
 def encrypted(data: bytes, password: str) -> bytes:
     writer = PdfWriter(clone_from=io.BytesIO(data))
     writer.encrypt(user_password=password, owner_password="owner", algorithm="RC4-128")

@@ -1,4 +1,4 @@
-"""PDF to a title and running text: pages joined, lines joined, running heads and hyphens taken out."""
+"""PDF to a title and running text: pages and lines joined, running heads, leaders and hyphens taken out."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ LIGATURES = str.maketrans(
 )
 
 _SPLIT_WORD = regex.compile(r"(?<=\p{Ll})(?:-|\u00AD)[ \t]*\n[ \t]*(?=\p{Ll})")
+_LEADERS = regex.compile(r"(?:[.·…] ?){5,}")  # between a chapter's name and its page
 _DIGITS = regex.compile(r"\d+")
 _PROGRAM = regex.compile(
     r"^(?:Microsoft (?:Word|PowerPoint|Excel) - )|^(?:untitled|title|document\d*)$", regex.I
@@ -90,7 +91,7 @@ def _title(reader: PdfReader) -> str:
 def _running_text(texts: Sequence[str]) -> str:
     pages = _without_running_heads([text.strip().splitlines() for text in texts])
     text = "\n".join(line.rstrip() for page in pages for line in page)
-    return paragraphs(_SPLIT_WORD.sub("", text.translate(LIGATURES)))
+    return paragraphs(_LEADERS.sub(" ", _SPLIT_WORD.sub("", text.translate(LIGATURES))))
 
 
 def _without_running_heads(pages: Sequence[list[str]]) -> list[list[str]]:
