@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -44,14 +43,18 @@ class JudgementStore:
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
-        self._turn = threading.Lock()  # SQLite's own waiting is unfair: a thread might never get its turn
         with connect(self._path):
             pass
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
 
     def save_trace(self, trace: Trace) -> str:
         """Keep a trace and return its id, which depends on everything but `seconds`. Twice is one row."""
         row = trace_row(trace)
-        with self._turn, transaction(self._path) as db:
+        with transaction(self._path) as db:
             insert_trace(db, row)
         return row["id"]
 
@@ -80,7 +83,7 @@ class JudgementStore:
         """
         token = checked_token(token)
         judgement = checked_judgement(judgement)
-        with self._turn, transaction(self._path) as db:
+        with transaction(self._path) as db:
             trace = stored_trace(db, judgement.trace_id)
             judgement = on_trace(judgement, trace["question"], spellings_on(trace))
             if (saved := _by_token(db, judgement.annotator, token)) is not None:
@@ -162,7 +165,7 @@ class JudgementStore:
     def _step(self, kind: str, target_sql: str, trace_id: str, annotator: str) -> Judgement | None:
         """Append an undo or redo of the judgement that `target_sql` finds."""
         names = {"trace": bindable(trace_id), "annotator": checked_name(annotator)}
-        with self._turn, transaction(self._path) as db:
+        with transaction(self._path) as db:
             row = next(iter(db.query(target_sql, names)), None)
             if row is None:
                 return None

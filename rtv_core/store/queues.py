@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +27,16 @@ from rtv_core.store.validation import checked_name, checked_text
 from rtv_core.text import answer_key
 from rtv_core.wire import from_plain, to_json, to_plain
 
-__all__ = ["HOLD_SECONDS", "Claim", "Progress", "Queue", "QueueStore", "Standing", "id_of_queue"]
+__all__ = [
+    "HOLD_SECONDS",
+    "Claim",
+    "Contribution",
+    "Progress",
+    "Queue",
+    "QueueStore",
+    "Standing",
+    "id_of_queue",
+]
 
 HOLD_SECONDS = 30 * 60
 """How long a claim without a verdict keeps an item from others."""
@@ -88,6 +96,15 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Contribution:
+    """What an annotator did in a queue. `last_at` is the time of their last verdict, "" without one."""
+
+    annotator: str
+    progress: Progress
+    last_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """How an annotator stands to an item.
 
@@ -125,7 +142,6 @@ class QueueStore:
         self._path = Path(path)
         self._hold = timedelta(seconds=hold_seconds)
         self._clock = clock
-        self._turn = threading.Lock()  # as in JudgementStore: SQLite's own waiting is unfair
         with connect(self._path):
             pass
 
@@ -138,7 +154,7 @@ class QueueStore:
         if not items:
             raise InputError("The queue has no items. Draw some first.")
         queue_id = id_of_queue(run_id, name)
-        with self._turn, transaction(self._path) as db:
+        with transaction(self._path) as db:
             _check_run(db, run_id, items)
             if db.execute("SELECT 1 FROM queues WHERE id = ?", [queue_id]).fetchone():
                 if _queue(db, queue_id).plan == plan and _same(_items(db, queue_id), items):
@@ -177,7 +193,7 @@ class QueueStore:
         overlap, this one not counted. Asked again before the verdict, it is the same item.
         """
         annotator = checked_name(annotator)
-        with self._turn, transaction(self._path) as db:
+        with transaction(self._path) as db:
             queue = _queue(db, queue_id)
             state = _state(db, queue, self._since())
             if (place := state.next_for(annotator)) is None:
@@ -193,7 +209,7 @@ class QueueStore:
         `next` still gives the one at `place` while that is held. So a page can have the next item ready.
         """
         annotator = checked_name(annotator)
-        with self._turn, transaction(self._path) as db:
+        with transaction(self._path) as db:
             queue = _queue(db, queue_id)
             state = _state(db, queue, self._since())
             if (after := state.next_for(annotator, besides=place)) is None:
@@ -275,22 +291,32 @@ class QueueStore:
         with connect(self._path) as db:
             queue = _queue(db, queue_id)
             judged = _state(db, queue, self._since()).judged
-            pace = _pace(db, queue, annotator)
-        overlap, done = queue.plan.overlap, sum(annotator in people for people in judged.values())
-        finished = sum(len(people) >= overlap for people in judged.values())
-        full_by_others = sum(len(people) >= overlap and annotator not in people for people in judged.values())
-        return Progress(done, queue.items - done - full_by_others, finished, queue.items, pace)
+            return _progress(queue, judged, annotator, _pace(db, queue, annotator))
+
+    def contributions(self, queue_id: str) -> list[Contribution]:
+        """Everyone who judged an item of a queue, or ever claimed one, by name."""
+        with connect(self._path) as db:
+            queue = _queue(db, queue_id)
+            judged = _state(db, queue, self._since()).judged
+            names = {"queue": queue.id, "run": queue.run_id}
+            last = dict(db.execute(f"SELECT annotator, max(at) FROM ({_LIVE}) GROUP BY annotator", names))
+            claimed = db.execute("SELECT DISTINCT annotator FROM claims WHERE queue_id = ?", [queue.id])
+            people = sorted({*last, *(annotator for (annotator,) in claimed)})
+            return [
+                Contribution(who, _progress(queue, judged, who, _pace(db, queue, who)), last.get(who, ""))
+                for who in people
+            ]
 
     def _let_go(self, queue_id: str, place: int, annotator: str, kind: str) -> None:
         annotator = checked_name(annotator)
-        with self._turn, transaction(self._path) as db:
+        with transaction(self._path) as db:
             queue = _queue(db, queue_id)
             self._log(db, queue, _item(db, queue, place).place, annotator, kind)
 
     def _step(self, kind: str, target_sql: str, queue_id: str, annotator: str) -> QueueItem | None:
         """Append an undo or redo of the judgement that `target_sql` finds."""
         annotator = checked_name(annotator)
-        with self._turn, transaction(self._path) as db:
+        with transaction(self._path) as db:
             queue = _queue(db, queue_id)
             names = {"queue": queue.id, "run": queue.run_id, "annotator": annotator}
             if (row := db.execute(target_sql, names).fetchone()) is None:
@@ -429,6 +455,15 @@ _LAST_CLAIMS = """
 _QUEUES = """
     SELECT queues.*, (SELECT count(*) FROM queue_items WHERE queue_id = queues.id) AS items FROM queues
 """
+
+
+def _progress(
+    queue: Queue, judged: Mapping[int, set[str]], annotator: str, pace: float | None
+) -> Progress:
+    overlap, done = queue.plan.overlap, sum(annotator in people for people in judged.values())
+    finished = sum(len(people) >= overlap for people in judged.values())
+    full_by_others = sum(len(people) >= overlap and annotator not in people for people in judged.values())
+    return Progress(done, queue.items - done - full_by_others, finished, queue.items, pace)
 
 
 def _pace(db: Database, queue: Queue, annotator: str) -> float | None:

@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 from rtv_core.accounts import Accounts
 from rtv_core.errors import InputError, MissingError
 from rtv_core.ui import render
+from rtv_core.ui.admin import Access, add_admin
 from rtv_core.ui.analyse import add_analyse
 from rtv_core.ui.annotate import add_annotate
 from rtv_core.ui.explore import add_explore
@@ -24,14 +25,14 @@ from rtv_core.ui.workbench import Workbench
 __all__ = ["build_app", "check_host", "is_local", "launch_options", "serve"]
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
-STYLES = ("style.css", "present.css", "annotate.css", "analyse.css")
-SCRIPTS = ("keys.js", "present.js", "annotate.js", "analyse.js")
+STYLES = ("style.css", "present.css", "annotate.css", "analyse.css", "admin.css")
+SCRIPTS = ("keys.js", "present.js", "annotate.js", "analyse.js", "admin.js")
 
 
-def build_app(workbench: Workbench, shared: bool = False) -> gr.Blocks:
+def build_app(workbench: Workbench, shared: bool = False, accounts: Accounts | None = None) -> gr.Blocks:
     """The pages over a workbench; serve them with `launch(**launch_options())`.
 
-    `shared` pages have a way to sign out.
+    `shared` pages have a way to sign out, and a page for the admins among the `accounts`.
     """
     header = render.render_header(workbench.corpus, workbench.settings.profile)
     with gr.Blocks(title="RTV: recall, then verify", analytics_enabled=False, fill_width=True) as app:
@@ -47,6 +48,7 @@ def build_app(workbench: Workbench, shared: bool = False) -> gr.Blocks:
                 add_annotate(workbench, _asset("guidelines.md"))
             with gr.Tab("Analyse", id="analyse", elem_id="rtv-analyse"):
                 add_analyse(workbench)
+            add_admin(workbench, Access(shared, accounts), app)
             with gr.Tab("About", id="about", elem_id="rtv-about"):
                 gr.Markdown(_asset("about.md"), elem_classes="rtv-prose")
                 gr.Markdown(_asset("guidelines.md"), elem_classes="rtv-prose")
@@ -111,7 +113,7 @@ def serve(
         [read_site(site) for site in (f"http://{name}:{port}", *sites)],
         None if accounts is None else SignIn(accounts),
     )
-    app = build_app(workbench, shared=accounts is not None)
+    app = build_app(workbench, accounts is not None, accounts)
     app.launch(server_name=name, server_port=port, inbrowser=open_browser, **options)
 
 
