@@ -8,7 +8,19 @@ from collections.abc import Sequence
 
 import click
 
-from rtv_core.cli import accounts, ask, evaluate, index, judgements, queue, runs, serve, train, verdicts
+from rtv_core.cli import (
+    accounts,
+    ask,
+    evaluate,
+    index,
+    judgements,
+    queue,
+    report,
+    runs,
+    serve,
+    train,
+    verdicts,
+)
 from rtv_core.errors import RtvError
 
 __all__ = ["cli", "main"]
@@ -40,5 +52,5 @@ def cli(verbose: bool) -> None:
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(message)s")
 
 
-for module in (accounts, ask, evaluate, index, judgements, queue, runs, serve, train, verdicts):
+for module in (accounts, ask, evaluate, index, judgements, queue, report, runs, serve, train, verdicts):
     cli.add_command(module.command)
