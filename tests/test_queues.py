@@ -615,3 +615,18 @@ def test_the_command_knows_the_strategies_populations_and_units() -> None:
     assert [name.replace("-", " ") for name in options["strategy"].choices] == list(STRATEGIES)
     assert list(options["population"].choices) == list(POPULATIONS)
     assert list(options["unit"].choices) == list(UNITS)
+
+
+def test_everyone_who_judged_or_claimed_contributes_with_their_own_progress(desk: Desk) -> None:
+    queue = desk.queue(overlap=2)
+    assert desk.queues.contributions(queue) == []
+    desk.judge(desk.queues.next(queue, "Bo"), "Bo")
+    desk.judge(desk.queues.next(queue, "Bo"), "Bo", "unlisted")
+    desk.queues.next(queue, "Ann")
+    ann, bo = desk.queues.contributions(queue)
+    assert (ann.annotator, ann.progress, ann.last_at) == ("Ann", desk.queues.progress(queue, "Ann"), "")
+    assert (bo.annotator, bo.progress) == ("Bo", desk.queues.progress(queue, "Bo"))
+    assert bo.progress.done == 2
+    assert bo.last_at == max(j.at for j in desk.judgements.current(annotator="Bo"))
+    with pytest.raises(MissingError):
+        desk.queues.contributions("elsewhere")

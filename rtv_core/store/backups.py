@@ -98,7 +98,8 @@ def _move(copy: Path, path: Path) -> None:
 
 def _check(copy: Path, store: Path) -> None:
     with closing(sqlite3.connect(copy)) as db:
-        if db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+        schema = db.execute("PRAGMA user_version").fetchone()[0]  # an empty file is a sound database too
+        if not schema or db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
             raise StoreError(f"The copy of {store} is damaged. Check the disk, then make another.")
 
 

@@ -33,7 +33,7 @@ def add_admin(workbench: Workbench, access: Access, page: gr.Blocks) -> None:
         bridge = gr.HTML("", elem_id="rtv-admin-bridge", visible="hidden", js_on_load=BRIDGE)
 
     def show_tab(request: gr.Request):
-        return gr.Tab(visible=access.allows(request))
+        return gr.update(visible=access.allows(request))
 
     def show_board(request: gr.Request):
         return actions.show_board(workbench, access, request)
