@@ -43,11 +43,12 @@ RIGHT = "right"
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """An annotator in front of a queue."""
+    """An annotator in front of a queue. Who is `signed` in can't take another name."""
 
     workbench: Workbench
     name: str
     queue: Queue
+    signed: bool
 
     @property
     def run(self) -> str:
@@ -172,7 +173,7 @@ def draw(workbench: Workbench, annotator: object, event: Event) -> Markup:
         queue_id = draw_queue(workbench, event)
     except RtvError as error:
         return render_feed(_token(event), failed=True, said=render_failed(str(error), "Not drawn."))
-    desk = Desk(workbench, name, workbench.queues.queue(queue_id))
+    desk = Desk(workbench, name, workbench.queues.queue(queue_id), event.get("signed") is True)
     return _advance(desk, _token(event), said=EMPTY)
 
 
@@ -200,7 +201,7 @@ ACTIONS: Mapping[str, Callable[[Workbench, object, Event], Markup]] = {
 
 def _choices(workbench: Workbench, name: str, event: Event, problem: str = "") -> Markup:
     said = render_failed(problem, "Not opened.") if problem else EMPTY
-    body = render_choices(read_choices(workbench), name)
+    body = render_choices(read_choices(workbench), name, event.get("signed") is True)
     return render_feed(_token(event), head=body, said=said, item=EMPTY, ahead=EMPTY)
 
 
@@ -240,7 +241,7 @@ def _show(desk: Desk, token: str, place: int, said: Markup | None = None) -> Mar
 
 def _head(desk: Desk) -> Markup:
     progress = desk.workbench.queues.progress(desk.queue.id, desk.name)
-    return render_head(desk.queue, desk.run, desk.name, progress)
+    return render_head(desk.queue, desk.run, desk.name, progress, desk.signed)
 
 
 def _reveal(desk: Desk, facts: Facts, placing: bool) -> Reveal:
@@ -330,7 +331,8 @@ def _support(trace: Trace, text: str, event: Event) -> Support | None:
 def _desk(workbench: Workbench, annotator: object, event: Event) -> Desk:
     name = checked_name(annotator if isinstance(annotator, str) else "")
     queue = event.get("queue")
-    return Desk(workbench, name, workbench.queues.queue(queue if isinstance(queue, str) else ""))
+    found = workbench.queues.queue(queue if isinstance(queue, str) else "")
+    return Desk(workbench, name, found, event.get("signed") is True)
 
 
 def _place(desk: Desk, event: Event) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gradio as gr
 
 from rtv_core.ui.annotate.actions import answer
-from rtv_core.ui.session import annotator_of
+from rtv_core.ui.session import annotator_of, signed_name
 from rtv_core.ui.workbench import Workbench
 
 __all__ = ["add_annotate"]
@@ -34,7 +34,8 @@ def add_annotate(workbench: Workbench, guidelines: str) -> None:
 
     def annotate(event: gr.EventData, request: gr.Request):
         data = event._data if isinstance(event._data, dict) else {}
-        return answer(workbench, annotator_of(request, data.get("name")), data)
+        signed = bool(signed_name(request))
+        return answer(workbench, annotator_of(request, data.get("name")), data | {"signed": signed})
 
     bridge.annotate(
         annotate,
