@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 import gradio as gr
 
@@ -28,15 +28,13 @@ WORKING = "Working out the figures…"
 OPTIONS = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": 4}
 
 
-def add_analyse(workbench: Workbench, admins: Callable[[], Collection[str]] = tuple) -> None:
+def add_analyse(
+    workbench: Workbench, seen: Callable[[gr.Request | None], bool] = analysing.may_see_verdicts
+) -> None:
     """Lay out the page at the current place, and wire it.
 
-    `admins` says whose accounts may see single verdicts of others; without a sign-in everybody may.
+    `seen` says whether whoever sent a request may see, and settle, single verdicts of others.
     """
-
-    def seen(request: gr.Request) -> bool:
-        return analysing.may_see_verdicts(request, admins)
-
     analyses = Analyses(workbench)
     controls = _part("controls", "")
     with gr.Row(elem_id="rtv-analyse-columns"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,7 @@ from rtv_core.ui.analysis.sheets import PRIVATE, csv_text, question_rows, sheet
 from rtv_core.ui.analysis.state import NO_RUNS, Analyses
 from rtv_core.ui.analysis.tables import drawn
 from rtv_core.ui.analysis.view import ANSWERS, View, read_view
+from rtv_core.ui.appendix.page import render_appendix
 from rtv_core.ui.marks import gold_answers
 from rtv_core.ui.markup import Markup, tag
 from rtv_core.ui.session import signed_name
@@ -56,11 +57,9 @@ REPORT = "report"
 log = logging.getLogger(__name__)
 
 
-def may_see_verdicts(request: gr.Request | None, admins: Callable[[], Collection[str]] = tuple) -> bool:
-    """Whether single verdicts of others may be seen: where people sign in only by admins, so that all others
-    judge blind."""
-    name = signed_name(request)
-    return not name or name in admins()
+def may_see_verdicts(request: gr.Request | None) -> bool:
+    """Whether single verdicts of others may be seen: not where people sign in, so that all judge blind."""
+    return not signed_name(request)
 
 
 def show_controls(workbench: Workbench, analyses: Analyses, event: object) -> Markup:
@@ -175,8 +174,6 @@ def make_file(workbench: Workbench, analyses: Analyses, event: object, open_verd
             raise InputError(CLOSED)
         run = analyses.run(view)
         if name == REPORT:
-            from rtv_core.ui.appendix.page import render_appendix
-
             report = render_appendix(analyses.of(view), workbench.store.load_trace, {})
             return _file(f"{run.name} {name}.html", "text/html", report, view.turn)
         if name == "questions":

@@ -34,6 +34,7 @@ def build_app(workbench: Workbench, shared: bool = False, accounts: Accounts | N
 
     `shared` pages have a way to sign out, and a page for the admins among the `accounts`.
     """
+    access = Access(shared, accounts)
     header = render.render_header(workbench.corpus, workbench.settings.profile)
     with gr.Blocks(title="RTV: recall, then verify", analytics_enabled=False, fill_width=True) as app:
         gr.HTML(
@@ -47,8 +48,8 @@ def build_app(workbench: Workbench, shared: bool = False, accounts: Accounts | N
             with gr.Tab("Annotate", id="annotate", elem_id="rtv-annotate"):
                 add_annotate(workbench, _asset("guidelines.md"))
             with gr.Tab("Analyse", id="analyse", elem_id="rtv-analyse"):
-                add_analyse(workbench)
-            add_admin(workbench, Access(shared, accounts), app)
+                add_analyse(workbench, access.allows)
+            add_admin(workbench, access, app)
             with gr.Tab("About", id="about", elem_id="rtv-about"):
                 gr.Markdown(_asset("about.md"), elem_classes="rtv-prose")
                 gr.Markdown(_asset("guidelines.md"), elem_classes="rtv-prose")

@@ -159,7 +159,7 @@ def _reliability(analysis: Analysis) -> Markup:
         f"{name[0].upper()}{name[1:]}: ECE {d.error:.3f}, Brier {d.brier:.3f}, n = {d.items:,}."
         for name, d in found
     )
-    rows = [row for name, diagram in found for row in _reliability_rows(name, diagram)]
+    rows = [row for place, own in enumerate(found) for row in _reliability_rows(*own, opens=place == 0)]
     groups = [name for name, _ in found]
     return figure(
         title,
@@ -183,11 +183,11 @@ def _reliability_line(name: str, diagram: Reliability, style: str) -> Line:
     )
 
 
-def _reliability_rows(name: str, diagram: Reliability) -> list[list[str | Markup]]:
+def _reliability_rows(name: str, diagram: Reliability, opens: bool) -> list[list[str | Markup]]:
     rows: list[list[str | Markup]] = [[name]]
     for part in diagram.bins:
         scores = f"{part.low:.1f} to {part.high:.1f}"
-        count = opener(f"{part.right.of:,}", f"score:{scores}", f"scores {scores}")
+        count = opener(f"{part.right.of:,}", f"score:{scores}", f"scores {scores}", off=not opens)
         rows.append([scores, f"{part.p_right:.2f}", share_text(part.right), count])
     return rows
 
