@@ -7,6 +7,7 @@ import threading
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from desks import Bench, bench, questions_and_passages
@@ -16,6 +17,7 @@ from rtv_core.evaluation import import_predictions
 from rtv_core.predictions import Predicted, PredictedAnswer
 from rtv_core.records import Passage, Question
 from rtv_core.ui.annotate.actions import answer
+from rtv_core.ui.annotate.page import show_answer
 
 ASKED = "When was the bridge of Alton built?"
 QUESTION = Question("b1", ASKED, ((("1805", "the year 1805"), ("Golden Age",)),))
@@ -470,6 +472,16 @@ def test_nobody_is_shown_or_undoes_what_another_said(small: Bench) -> None:
     bob.do("undo")
     assert bob.do("open", place=1).failed
     assert len(ann.verdicts()) == 1
+
+
+def test_a_verdict_is_the_signed_in_persons_whatever_name_is_sent(small: Bench) -> None:
+    queue = small.queue(overlap=2)
+    event = {"action": "judge", "queue": queue, "place": 1, "label": "invalid", "token": "t", "name": "Bob"}
+    for request, signed in ((SimpleNamespace(username="Cy"), True), (SimpleNamespace(username=None), False)):
+        feed = show_answer(small.workbench, event | {"signed": not signed}, request)
+        assert ("rename" not in feed) is signed
+        event |= {"place": 2, "token": "u"}
+    assert {j.annotator for j in small.workbench.store.current()} == {"Cy", "Bob"}
 
 
 # Missed answers

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gradio as gr
 
+from rtv_core.ui import checks
 from rtv_core.ui.annotate.actions import answer
+from rtv_core.ui.markup import Markup
 from rtv_core.ui.session import annotator_of, signed_name
 from rtv_core.ui.workbench import Workbench
 
-__all__ = ["add_annotate"]
+__all__ = ["add_annotate", "show_answer"]
 
 BRIDGE = """
 window.rtv = window.rtv || {};
@@ -19,6 +21,13 @@ window.rtv.annotateReady?.();
 """Hands Gradio's way to call the server to annotate.js, and names the event that may be sent."""
 
 GUIDE = "rtv-prose rtv-guide"
+
+
+def show_answer(workbench: Workbench, data: object, request: gr.Request | None) -> Markup:
+    """Do what the page asks for in the name of whoever is signed in, else in the name that was typed."""
+    data = dict(checks.read_event(data))
+    signed = {"signed": bool(signed_name(request))}
+    return answer(workbench, annotator_of(request, data.get("name")), data | signed)
 
 
 def add_annotate(workbench: Workbench, guidelines: str) -> None:
@@ -33,9 +42,7 @@ def add_annotate(workbench: Workbench, guidelines: str) -> None:
     bridge = gr.HTML("", elem_id="rtv-annotate-bridge", visible="hidden", js_on_load=BRIDGE)
 
     def annotate(event: gr.EventData, request: gr.Request):
-        data = event._data if isinstance(event._data, dict) else {}
-        signed = bool(signed_name(request))
-        return answer(workbench, annotator_of(request, data.get("name")), data | {"signed": signed})
+        return show_answer(workbench, event._data, request)
 
     bridge.annotate(
         annotate,
