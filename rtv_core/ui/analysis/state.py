@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from rtv_core.analysis.blame import stage_blame
@@ -72,7 +72,6 @@ class Analysis:
         self.queues = tuple(queue for queue, _ in queues)
         self.judgements = tuple(_of_run(self.questions, judgements, counting.across_runs))
         self._items = tuple(tuple(items) for _, items in queues)
-        self._agreement: dict[str, Agreement] = {}
 
     @cached_property
     def by_position(self) -> Mapping[int, RunQuestion]:
@@ -197,9 +196,7 @@ class Analysis:
 
     def agreement(self, axis: str) -> Agreement:
         """How far annotators agree on an axis."""
-        if axis not in self._agreement:
-            self._agreement[axis] = agreement(self.ratings(axis))
-        return self._agreement[axis]
+        return _agreement(self.ratings(axis))
 
     @cached_property
     def disagreements(self) -> tuple[Disagreement, ...]:
@@ -319,6 +316,12 @@ class _Kept:
                     self._values.popitem(last=False)
             self._values.move_to_end(key)
             return self._values[key]
+
+
+@lru_cache(maxsize=32)
+def _agreement(matrix: Ratings) -> Agreement:
+    """Its bootstrap takes seconds, and an adjudicator's verdict leaves the matrix as it is."""
+    return agreement(matrix)
 
 
 def _of_run(
