@@ -27,7 +27,7 @@ from rtv_core.ui.analysis.tables import (
 from rtv_core.ui.markup import Markup, tag
 from rtv_core.ui.render.parts import counted
 
-__all__ = ["render_curves", "verdict_kind"]
+__all__ = ["KINDS", "render_curves", "verdict_kind"]
 
 KINDS = (
     ("gold", "equals gold"),

@@ -23,7 +23,7 @@ from rtv_core.ui.analysis.tables import (
 from rtv_core.ui.markup import Markup, join, tag
 from rtv_core.ui.render.parts import counted
 
-__all__ = ["counted_in_words", "render_figures"]
+__all__ = ["LOST_WORDS", "counted_in_words", "render_figures"]
 
 NO_VERDICTS = (
     "No verdict on this run counts yet, so that corrected figures equal raw ones. Draw a queue "

@@ -91,14 +91,14 @@ def _agreement(analysis: Analysis, open_verdicts: bool) -> Markup:
     for axis in axes:
         rows.append([f"on the {axis.axis}", *_agreement_cells(axis)])
         notes += [f"{c.name} on the {axis.axis}: {c.note}" for c in _coefficients(axis) if c.note]
-    kappa = axes[0].kappa.name
-    columns = ("", "answers judged", "by two or more", "percent", kappa, "Krippendorff's alpha")
+    columns = ("", "answers judged", "by two or more", "percent", "kappa", "Krippendorff's alpha")
     names = ", ".join(analysis.ratings("answer").annotators[:20]) if open_verdicts else ""
     return section(
         title,
         figure(
             "By axis",
             table("Agreement by axis, with 95 % bootstrap intervals over answers", columns, rows),
+            note("Kappa is Cohen's for two annotators, Fleiss' for more. Brackets: 95 % intervals."),
             note("Annotators: ", tag("bdi", escape(names, 400)), ".") if names else None,
             *(note(text) for text in dict.fromkeys(notes)),
             _matrices() if open_verdicts else None,

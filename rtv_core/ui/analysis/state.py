@@ -38,7 +38,6 @@ from rtv_core.annotation.agreement import (
     ratings,
 )
 from rtv_core.errors import MissingError
-from rtv_core.metrics import is_multi
 from rtv_core.records import Judgement, Question, QueueItem, Run, RunQuestion
 from rtv_core.store.queues import Queue
 from rtv_core.store.traces import question_key
@@ -184,11 +183,6 @@ class Analysis:
             name: (f1_slices(self.questions, kind), f1_slices(self.questions, kind, gold))
             for name, kind in kinds.items()
         }
-
-    @property
-    def several(self) -> bool:
-        """Whether some question has several answers."""
-        return any(is_multi(question.question) for question in self.questions)
 
     def ratings(self, axis: str) -> Ratings:
         """Who said what, without those who settle the others' verdicts."""
