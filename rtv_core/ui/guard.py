@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Sequence
-from urllib.parse import urlsplit
+from urllib.parse import unquote_plus, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
@@ -60,6 +60,7 @@ CLOSED = re.compile(
 """Gradio's routes that these pages don't use and that could sign somebody in another way, fetch from other
 sites, hand one session's values to another, or write code."""
 
+GRADIOS = ("page", "deep_link")
 READING = ("GET", "HEAD")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -93,9 +94,12 @@ class Guard:
         else:
             scope = _without_false_address(scope, own)
             if self._sign_in is None:
-                await self._app(scope, receive, send)
+                await self._hand_on(scope, receive, send)
             else:
-                await self._sign_in.admit(self._app, scope, receive, send)
+                await self._sign_in.admit(self._hand_on, scope, receive, send)
+
+    async def _hand_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(_without_own_parameters(scope), receive, send)
 
 
 def read_site(text: str) -> str:
@@ -173,6 +177,18 @@ def _without_false_address(scope: Scope, own: frozenset[str]) -> Scope:
         and (name != b"x-forwarded-host" or value.decode("latin-1").lower() in hosts)
     ]
     return {**scope, "headers": kept}
+
+
+def _without_own_parameters(scope: Scope) -> Scope:
+    """The request for the pages without the parameters that Gradio would take for its own, and fail on.
+
+    `?page=` names one of our tabs, and is read in the browser.
+    """
+    if scope["path"] != "/":
+        return scope
+    parts = scope["query_string"].decode("latin-1").split("&")
+    kept = [part for part in parts if unquote_plus(part.partition("=")[0]) not in GRADIOS]
+    return {**scope, "query_string": "&".join(kept).encode("latin-1")}
 
 
 def _with_headers(send: Send) -> Send:

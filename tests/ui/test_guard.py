@@ -321,6 +321,13 @@ def test_no_file_route_leads_out(alone: Server, secrets: Path, form: str) -> Non
         assert "SECRET" not in answer.body
 
 
+@pytest.mark.parametrize("query", ["page=annotate&queue=1", "page=nothing", "%70age=x", "deep_link=x&q=y"])
+def test_a_link_to_one_of_our_tabs_opens_the_pages(alone: Server, query: str) -> None:
+    answer = alone.ask("GET", f"/?{query}")
+    assert answer.status == 200
+    assert "rtv-tabs" in answer.body
+
+
 # Without a session
 
 
