@@ -328,8 +328,8 @@ class QueueItem:
 
     `kind` is "prediction", "gold" (a gold answer that was recalled but not predicted, in the words it was
     recalled in) or "candidate" (recalled, neither predicted nor listed). `inclusion` is the probability with
-    which the draw took the item, above 0 and at most 1. `stratum` says in the population's words what it is; like
-    `kind` it gives the gold away. `place` counts from 1 once the item is in a stored queue.
+    which the draw took the item, above 0 and at most 1. `stratum` says in the population's words what it is;
+    like `kind` it gives the gold away. `place` counts from 1 once the item is in a stored queue.
     """
 
     position: int

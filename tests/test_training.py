@@ -1309,7 +1309,7 @@ def drawn_facts(
 
 def test_each_evidence_size_has_a_row_of_offset_slope_and_totals():
     facts, right = drawn_facts((0.5, 1.0, 4.0), (0.0, -0.7), 0.4)
-    rows = fit_rows(facts, right)
+    rows = fit_rows(facts, right, facts[:, :0])
     assert len(rows) == len(EVIDENCE_SIZES)
     for row, slope in zip(rows, (0.5, 1.0, 4.0), strict=True):
         offset, own, *totals = row
@@ -1325,16 +1325,39 @@ def test_no_size_may_have_a_slope_that_does_not_rise(size):
         bad = facts.copy()
         bad[size, :, 0] = wrong
         with pytest.raises(InputError, match=f"With {EVIDENCE_SIZES[size]} evidence passages"):
-            fit_rows(bad, right)
+            fit_rows(bad, right, bad[:, :0])
+
+
+def test_candidates_of_questions_without_an_answer_lower_the_scores_by_their_share():
+    facts, right = drawn_facts((1.0, 1.0, 1.0), (0.3,), 0.0)
+    alone = np.array(fit_rows(facts, right, facts[:, :0]))
+    beside = np.array(fit_rows(facts, right, facts))
+    # A quarter of as many again are wrong, whatever their facts: the odds fall from 1 to .5 / .75.
+    assert (beside[:, 0] < alone[:, 0] - 0.2).all()
+    assert (beside[:, 1] > 0).all()
+
+
+def test_calibration_asks_again_without_the_passages_that_cover_an_answer():
+    scores = {f"Anna{i}": 0.95 for i in range(6)} | {f"Bert{i}": 0.91 for i in range(6)}
+    pipeline = races(scores)
+    seen = []
+
+    class Watching(_FactsVerifier):
+        def calibration_facts(self, question, evidence):
+            seen.append(sorted({p.hit.passage.id for body in evidence for p in body.passages}))
+            return super().calibration_facts(question, evidence)
+
+    calibrate(replace(pipeline, verifier=Watching(scores)), asked_of_races(["Anna1", "Anna2"])[:1])
+    assert seen == [[f"p{i}" for i in range(6)], ["p0", "p3", "p4", "p5"]]
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_a_single_class_is_not_fitted(value):
     facts, right = drawn_facts((1.0, 1.0, 1.0), (0.3,), 0.0)
     with pytest.raises(InputError, match="Of 20,000 candidates"):
-        fit_rows(facts, np.full(len(right), value))
+        fit_rows(facts, np.full(len(right), value), facts[:, :9])
     with pytest.raises(InputError, match="Of 0 candidates 0 are right"):
-        fit_rows(facts[:, :0], right[:0])
+        fit_rows(facts[:, :0], right[:0], facts[:, :9])
 
 
 def test_calibrated_scores_are_those_that_the_embedded_verifier_gives():
@@ -1380,3 +1403,11 @@ def test_a_calibration_recovers_the_logistic_function_that_made_the_labels():
     weights, offset = fit_logistic(facts, (rng.random(len(p)) < p).astype(float))
     assert weights == pytest.approx([2.0, -0.4, 3.0], rel=0.1)
     assert offset == pytest.approx(-1.0, abs=0.1)
+
+
+def test_a_fact_that_never_changes_gets_no_weight():
+    rng = np.random.default_rng(3)
+    facts = np.column_stack([rng.normal(size=2000), np.full(2000, np.float32(0.1))])
+    weights, _ = fit_logistic(facts, (facts[:, 0] + rng.normal(size=2000) > 0).astype(float))
+    assert weights[1] == 0
+    assert weights[0] > 1

@@ -14,13 +14,18 @@ import numpy as np
 from rtv_core.errors import InputError
 from rtv_core.metrics import f1_optimal
 from rtv_core.pipeline import Pipeline
+from rtv_core.protocols import Retriever
 from rtv_core.reading.weights import ReaderCard
-from rtv_core.records import EVIDENCE_SIZES, Question, Trace, Verdict
+from rtv_core.records import EVIDENCE_SIZES, Hit, Question, Trace, Verdict
 from rtv_core.settings import VerifierSettings
-from rtv_core.text import same_answer
+from rtv_core.text import covers_any, same_answer
 from rtv_core.thresholds import FINE_TAUS, answers, judge
 
 __all__ = ["Calibration", "calibrate", "calibrated_scores", "fit_logistic", "fit_rows"]
+
+
+UNANSWERED = 0.25
+"""What a question without an answer weighs: one in five questions is taken to have none in the corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +49,22 @@ def calibrate(
 ) -> Calibration:
     """Ask the questions, fit a logistic function to what the verifier made of them, and choose tau.
 
-    The pipeline's verifier must be an `EmbeddedVerifier`; whether it is calibrated already changes nothing.
-    tau is chosen for the largest evidence size. Raises InputError where nothing can be fitted.
+    Each is asked once more over the passages that cover no gold answer, where every candidate is wrong: so
+    that the scores also hold where the corpus has no answer (`UNANSWERED`). tau is chosen for the largest
+    evidence size, on the questions as they are. The pipeline's verifier must be an `EmbeddedVerifier`;
+    whether it is calibrated already changes nothing. Raises InputError where nothing can be fitted.
     """
-    traces, facts = [], []
+    traces, facts, unanswered = [], [], []
     for question in questions:
         trace = pipeline.ask(question)
         facts.append(pipeline.verifier.calibration_facts(question.text, trace.evidence))
         traces.append(trace)
+        trace = replace(pipeline, retriever=_WithoutAnswers(pipeline.retriever, question)).ask(question)
+        unanswered.append(pipeline.verifier.calibration_facts(question.text, trace.evidence))
         if progress:
             progress(len(traces), len(questions))
     right = np.array([is_right for trace in traces for is_right in _right(trace)], dtype=float)
-    rows = fit_rows(np.concatenate(facts, axis=1), right)
+    rows = fit_rows(np.concatenate(facts, axis=1), right, np.concatenate(unanswered, axis=1))
     fitted = [
         trace.grown(verdicts=tuple(Verdict(tuple(p)) for p in calibrated_scores(own, rows)))
         for trace, own in zip(traces, facts, strict=True)
@@ -65,8 +74,23 @@ def calibrate(
     return Calibration(rows, tau, scores[tau], len(questions))
 
 
-def fit_rows(facts: np.ndarray, right: np.ndarray) -> tuple[tuple[float, ...], ...]:
-    """One calibration row per evidence size, from facts (sizes, candidates, columns) and right (candidates,).
+class _WithoutAnswers:
+    """A retriever that leaves out what covers an answer of one question."""
+
+    def __init__(self, retriever: Retriever, question: Question) -> None:
+        self._retriever = retriever
+        self._gold = _spellings(question)
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        found = self._retriever.search(queries, k)
+        return [[hit for hit in hits if not covers_any(hit.passage.text, self._gold)] for hits in found]
+
+
+def fit_rows(facts: np.ndarray, right: np.ndarray, unanswered: np.ndarray) -> tuple[tuple[float, ...], ...]:
+    """One calibration row per evidence size.
+
+    *Shape:* facts (sizes, candidates, columns), right (candidates,), and the facts of candidates of questions
+    without an answer (sizes, others, columns), which weigh `UNANSWERED` each.
 
     Raises InputError where all candidates are right or all wrong, and where a higher difference of the logits
     would mean a lower score: the verifier then has learned nothing that calibration could use.
@@ -76,9 +100,11 @@ def fit_rows(facts: np.ndarray, right: np.ndarray) -> tuple[tuple[float, ...], .
             f"Of {len(right):,} candidates {int(right.sum()):,} are right: a calibration needs right and "
             "wrong ones. Name dev questions whose answers the corpus holds."
         )
+    labels = np.concatenate([right, np.zeros(unanswered.shape[1])])
+    shares = np.concatenate([np.ones(len(right)), np.full(unanswered.shape[1], UNANSWERED)])
     rows = []
-    for size, own in zip(EVIDENCE_SIZES, facts, strict=True):
-        weights, offset = fit_logistic(own, right)
+    for size, own in zip(EVIDENCE_SIZES, np.concatenate([facts, unanswered], axis=1), strict=True):
+        weights, offset = fit_logistic(own, labels, shares)
         if weights[0] <= 0:
             raise InputError(
                 f"With {size} evidence passages the verifier scores wrong candidates higher. Train it longer."
@@ -93,15 +119,19 @@ def calibrated_scores(facts: np.ndarray, rows: Sequence[Sequence[float]]) -> lis
     return (1 / (1 + np.exp(-np.stack(logits, axis=1)))).tolist()
 
 
-def fit_logistic(facts: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float]:
+def fit_logistic(
+    facts: np.ndarray, right: np.ndarray, shares: np.ndarray | None = None
+) -> tuple[np.ndarray, float]:
     """Weights and offset of a ridge logistic regression of `right` (rows,) on `facts` (rows, columns).
 
-    Columns are standardised for the fit, so that the penalty treats them alike.
+    A row counts for its share (all 1 without). Columns are standardised for the fit, so that the penalty
+    treats them alike.
     """
     from sklearn.linear_model import LogisticRegression
 
-    centre, spread = facts.mean(axis=0), facts.std(axis=0) + 1e-6
-    model = LogisticRegression(C=0.3, max_iter=2000).fit((facts - centre) / spread, right)
+    centre, spread = facts.mean(axis=0), facts.std(axis=0)
+    spread = np.where(spread < 1e-4, np.inf, spread)  # a column that never changes gets no weight
+    model = LogisticRegression(C=0.3, max_iter=2000).fit((facts - centre) / spread, right, shares)
     weights = model.coef_[0] / spread
     return weights, float(model.intercept_[0] - weights @ centre)
 
@@ -112,5 +142,9 @@ def _mean_f1(traces: Sequence[Trace], tau: float) -> float:
 
 
 def _right(trace: Trace) -> list[bool]:
-    gold = [s for annotation in trace.question.answers for spellings in annotation for s in spellings]
+    gold = _spellings(trace.question)
     return [any(same_answer(c.answer, spelling) for spelling in gold) for c in trace.candidates]
+
+
+def _spellings(question: Question) -> list[str]:
+    return [s for annotation in question.answers for spellings in annotation for s in spellings]
