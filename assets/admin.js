@@ -6,6 +6,7 @@
   const DOUBLE = 400; // ms within which the same click counts once
   const SLOW = 30000; // ms after which an unanswered click is said to be so
   let send = null;
+  let watched = null;
   let askedAt = -SLOW;
   let again = null; // what to focus after the page was drawn
   let waiting = 0;
@@ -62,10 +63,17 @@
     ask(name, name === "release" ? { queue, place: Number(place), annotator } : {});
   });
 
-  // Called by the page's bridge once its parts are there.
+  // Called by the page's bridge; a tab that appears late has its bridge before its part is on the page.
   rtv.adminReady = () => {
     send = rtv.toAdmin;
-    new MutationObserver(drawn).observe(part(), { childList: true, subtree: true });
+    if (!part()) {
+      setTimeout(rtv.adminReady, 30);
+      return;
+    }
+    if (watched !== part()) {
+      watched = part();
+      new MutationObserver(drawn).observe(watched, { childList: true, subtree: true });
+    }
     if (rtv.page && rtv.page() === "admin") ask("board");
   };
 
