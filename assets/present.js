@@ -43,7 +43,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
-    const page = document.getElementById("rtv-columns");
+    const page = document.getElementById("rtv-progress");
     if (taken(document.activeElement, event.key) || !page?.offsetParent || document.querySelector("dialog[open]")) return;
     const by = NEXT.includes(event.key) ? 1 : PREVIOUS.includes(event.key) ? -1 : 0;
     if (!by || !document.querySelector(".rtv-place [data-turn]")) return;

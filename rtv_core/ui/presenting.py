@@ -189,7 +189,7 @@ def _question(workbench: Workbench, stored: Stored) -> str:
 def _settings(workbench: Workbench, run: KeptRun | None) -> Settings:
     """The server's settings with the knobs as the run had them.
 
-    A run without tau predicted all it had: it is drawn under one that everything passes.
+    A scored run without tau predicted all it had: it is drawn under one that everything passes.
     """
     if run is None:
         return workbench.settings
@@ -197,10 +197,10 @@ def _settings(workbench: Workbench, run: KeptRun | None) -> Settings:
         single = from_json(Settings, run.provenance["settings"]).verifier.single_answer
     except (KeyError, ValueError, TypeError):  # another system's run, or one of another version
         single = False
-    tau = 0.0 if run.tau is None else run.tau
-    return workbench.settings.with_values(
-        {"verifier.tau": tau, "verifier.k": run.k, "verifier.single_answer": single}
-    )
+    values = {"verifier.k": run.k, "verifier.single_answer": single}
+    if run.scored:
+        values["verifier.tau"] = 0.0 if run.tau is None else run.tau
+    return workbench.settings.with_values(values)
 
 
 def _session(workbench: Workbench, stored: Stored, frozen: bool) -> Session:

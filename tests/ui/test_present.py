@@ -117,7 +117,7 @@ def test_a_run_shows_the_kept_trace_without_a_model(workbench):
     assert run.frozen
     assert opened.question == QUESTIONS[1].text
     assert (opened.tau, opened.k, opened.single) == (0.7, 5, False)
-    assert "question 2 of 3" in drawn.progress
+    assert ">question </span>2 of 3<" in drawn.progress
     assert QUESTIONS[1].text in drawn.progress
     assert 'data-state="accepted"' in drawn.candidates
     assert "gold found" in drawn.summary
@@ -343,7 +343,7 @@ def test_a_kept_answer_is_presented_without_a_run(workbench):
     keep(workbench, QUESTIONS[0], QUESTIONS[2])
     run, opened, drawn = visit(workbench, q="when did  the GAME return?", present="1")
     assert opened.question == QUESTIONS[2].text
-    assert "question 2 of 2" in drawn.progress
+    assert ">question </span>2 of 2<" in drawn.progress
     assert ways(drawn) == ["0", ""]
     assert 'data-link="present=1"' in drawn.progress
     question, back = go(workbench, run, 0)

@@ -55,7 +55,8 @@ def render_candidates(
             "kept; the rest stays in sight, for a right answer that was missed is often just below."
         )
         return join([column_head("Candidates"), empty_state(text)])
-    asides = (f"{len(rows):,}", "validity score", "from") if rows else ()
+    unscored = is_given(trace) and not trace.verdicts
+    asides = (f"{len(rows):,}", *(() if unscored else ("validity score", "from"))) if rows else ()
     head = column_head("Candidates", *asides)
     states = states_of(trace, settings)
     at = EVIDENCE_SIZES.index(settings.k)

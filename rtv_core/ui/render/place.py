@@ -24,7 +24,13 @@ def _names(stored: Stored) -> list[Markup]:
     if stored.system and stored.system != stored.run:
         names.append(("system", stored.system))
     return [
-        tag("span", f"{word} ", tag("b", tag("bdi", escape(name, LONGEST_NAME))), class_=word, title=name)
+        tag(
+            "span",
+            _word(f"{word} "),
+            tag("b", tag("bdi", escape(name, LONGEST_NAME))),
+            class_=word,
+            title=name,
+        )
         for word, name in names
     ]
 
@@ -32,27 +38,38 @@ def _names(stored: Stored) -> list[Markup]:
 def _number(stored: Stored) -> Markup | None:
     if not stored.number:
         return None
-    text = f"question {stored.number:,} of {len(stored.places):,}"
-    return tag("span", text, class_="number", role="status")
+    return tag(
+        "span",
+        _word("question "),
+        f"{stored.number:,} of {len(stored.places):,}",
+        class_="number",
+        role="status",
+    )
 
 
 def _turns(stored: Stored) -> tuple[Markup, ...]:
     if len(stored.places) < 2:
         return ()
     return (
-        _turn("‹ Previous", "previous question (←)", stored.previous, -1),
-        _turn("Next ›", "next question (→)", stored.next, 1),
+        _turn(("‹ ", _word("Previous")), "previous question (←)", stored.previous, -1),
+        _turn((_word("Next"), " ›"), "next question (→)", stored.next, 1),
     )
 
 
-def _turn(text: str, title: str, to: int | None, by: int) -> Markup:
+def _word(text: str) -> Markup:
+    """What is left out where there is little room."""
+    return tag("span", text, class_="word")
+
+
+def _turn(parts: tuple[str, str], title: str, to: int | None, by: int) -> Markup:
     return tag(
         "button",
-        text,
+        *parts,
         type="button",
         data_turn="" if to is None else to,
         data_by=by,
         title=title,
+        aria_label=title.partition(" (")[0],
         aria_keyshortcuts="ArrowRight" if by > 0 else "ArrowLeft",
         disabled=to is None,
     )
