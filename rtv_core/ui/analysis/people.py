@@ -90,7 +90,7 @@ def _agreement(analysis: Analysis, open_verdicts: bool) -> Markup:
     rows, notes = [], []
     for axis in axes:
         rows.append([f"on the {axis.axis}", *_agreement_cells(axis)])
-        notes += [f"{c.name} on the {axis.axis}: {c.note}" for c in _coefficients(axis) if c.note]
+        notes += [f"On the {axis.axis}: {c.note}" for c in _coefficients(axis) if c.note]
     columns = ("", "answers judged", "by two or more", "percent", "kappa", "Krippendorff's alpha")
     names = ", ".join(analysis.ratings("answer").annotators[:20]) if open_verdicts else ""
     return section(
