@@ -85,8 +85,8 @@ class Seat:
     def open(self, queue: str, name: str) -> None:
         """Follow the link to a queue, and say who judges, all without a mouse."""
         self.page.goto(f"{self.address}?{urlencode({'page': 'annotate', 'queue': queue})}")
-        self.page.wait_for_selector("#rtv-desk-name")
-        self.page.focus("#rtv-desk-name")
+        self.page.wait_for_selector("#rtv-desk [data-name-field]")
+        self.page.focus("#rtv-desk [data-name-field]")
         self.page.keyboard.type(name)
         self.page.keyboard.press("Enter")
         self.item()
@@ -291,7 +291,7 @@ def test_words_selected_in_a_passage_become_an_answer_that_nobody_gave(seats, ma
 def test_a_queue_is_drawn_by_thumb_on_a_phone(seats, made):
     fay = seats(width=390)
     fay.page.goto(f"{fay.address}?page=annotate")
-    fay.page.fill("#rtv-desk-name", "Fay")
+    fay.page.fill("#rtv-desk [data-name-field]", "Fay")
     fay.page.click("#rtv-desk .rtv-who .main")
     fay.page.select_option("#rtv-desk select[name=strategy]", "uniform")
     fay.page.fill("#rtv-desk input[name=count]", "5")

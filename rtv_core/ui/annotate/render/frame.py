@@ -42,8 +42,9 @@ def render_name() -> Markup:
     """Asks who judges."""
     field = tag(
         "input",
-        id="rtv-desk-name",
         data_name_field=True,
+        placeholder="Your name",
+        aria_label="Your name",
         maxlength=checks.LONGEST_NAME,
         autocomplete="nickname",
         required=True,
@@ -52,7 +53,6 @@ def render_name() -> Markup:
         "form",
         tag("h2", "Who is judging?"),
         tag("p", "Verdicts are kept by name, so that colleagues share a queue and never get the same item."),
-        tag("label", "Your name", for_="rtv-desk-name"),
         tag("div", field, tag("button", "Go on", type="submit", class_="main"), class_="field"),
         class_="rtv-choose rtv-who",
         data_form="name",
