@@ -74,14 +74,13 @@ def _question(question: RunQuestion, listing: Listing) -> Markup:
     link = urlencode({"run": listing.run.name, "q": question.position})
     predicted = [a for a in question.answers if a.predicted]
     others = [a for a in question.answers if not a.predicted]
-    gold = tag("ul", *map(_gold, question.gold[:GOLD_DRAWN]), class_="golds") if question.gold else None
     answers = (_answer(a, question, listing.rulings) for a in predicted[:ANSWERS_DRAWN])
     none = tag("li", "no answer predicted", class_="none") if not predicted else None
     return tag(
         "li",
         tag("p", tag("bdi", escape(question.question.text, LONGEST_QUESTION)), class_="asked"),
         tag("ul", *answers, none, class_="answers", aria_label="Predicted answers"),
-        gold,
+        _missed(question.gold),
         _rest(others, question, listing.rulings),
         tag("a", "on Explore", href=f"?{link}", target="_blank", rel="noopener", class_="more"),
         data_position=question.position,
@@ -111,15 +110,24 @@ def _ruled(ruling: Ruling) -> Markup:
     return tag("span", text, class_="tag said", title=f"verdict, {ruling.basis}")
 
 
-def _gold(gold: RunGold) -> Markup:
-    found = gold.lost == "predicted"
+def _missed(gold: Sequence[RunGold]) -> Markup | None:
+    """How many gold answers were predicted, and what became of the others."""
+    if not gold:
+        return None
+    missed = [own for own in gold if own.lost != "predicted"]
+    found = f"{len(gold) - len(missed):,} of {counted(len(gold), 'gold answer')} predicted"
+    items = map(_lost, missed[:GOLD_DRAWN])
+    return tag("ul", tag("li", found, ", missed:" if missed else None), *items, class_="golds")
+
+
+def _lost(gold: RunGold) -> Markup:
     return tag(
         "li",
-        tag("span", "✓" if found else "✕", class_="sign", aria_hidden="true"),
+        tag("span", "✕", class_="sign", aria_hidden="true"),
         short(gold.answer, LONGEST_ANSWER),
         " ",
         tag("span", gold.lost, class_="tag"),
-        title=escape(" / ".join(gold.spellings), 300),
+        title=" / ".join(gold.spellings)[:300],
     )
 
 
