@@ -443,7 +443,7 @@
       const hit = (selector) => event.target.closest(selector);
       let found;
       if (!hit("#rtv-desk")) {
-        if (!hit("#rtv-guide")) guide(false);
+        if (!String(getSelection())) guide(false);
         return;
       }
       if ((found = hit("button[data-label]"))) judge(found.dataset.label);

@@ -85,7 +85,8 @@ def _verdicts(sheet: Sheet) -> Markup:
         )
     else:
         none = sheet.gold is None or not sheet.gold.answers
-        buttons = (_label_button(label, said, off=none and label in LABELS[:2]) for label in LABELS)
+        before = said if sheet.mode == "open" else None  # what was called right isn't placed yet
+        buttons = (_label_button(label, before, off=none and label in LABELS[:2]) for label in LABELS)
     evidence = (
         _button(key, label, word, title, said and said.evidence == label, "evidence")
         for label, (key, word, title) in ((label, EVIDENCE_WORDS[label]) for label in EVIDENCE_LABELS)
