@@ -71,7 +71,7 @@ def workbench(tmp_path_factory):
     made = FakeWorkbench(passages, PATTERN, SCORES, QUESTIONS, store=JudgementStore(store))
     made.runs, made.queues = RunStore(store), QueueStore(store)
     run_questions(made.pipeline(made.settings), QUESTIONS, made.runs, RUN)
-    made.asked, made.loaded = 0, False  # there is no model to present with
+    made.asked = 0
     return made
 
 
