@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rtv_core.analysis.mistakes import CANDIDATE, PREDICTION, Inclusion, equals_gold
+from rtv_core.analysis.mistakes import GOLD as MISSED
 from rtv_core.analysis.rulings import Rulings, key_of
 from rtv_core.analysis.shares import Share, weighted_share
 from rtv_core.errors import InputError
@@ -161,5 +162,6 @@ def _verdict(question: RunQuestion, answer: RunAnswer, rulings: Rulings) -> str:
 
 
 def _drawn(inclusion: Inclusion, question: RunQuestion, answer: RunAnswer) -> float | None:
-    kind = PREDICTION if answer.predicted else CANDIDATE
-    return inclusion.get((kind, question.position, key_of(answer.answer)))
+    kinds = (PREDICTION,) if answer.predicted else (CANDIDATE, MISSED)
+    found = (inclusion.get((kind, question.position, key_of(answer.answer))) for kind in kinds)
+    return next((chance for chance in found if chance), None)
