@@ -102,7 +102,8 @@ def save_verdict(workbench: Workbench, annotator: object, event: Event) -> Marku
     if saved is None:
         if not (facts.standing.judged or facts.standing.is_open):
             raise InputError(
-                "Another annotator has this item now, for it was left for half an hour. Skip it (s)."
+                "Another annotator has this item now, for it was left for half an hour or released by an "
+                "admin. Skip it (s)."
             )
         saved = workbench.store.judge(_judgement(facts, desk.name, event), token)
     return _advance(desk, token, saved, facts)
