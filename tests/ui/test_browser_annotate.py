@@ -8,7 +8,8 @@ import socket
 from urllib.parse import urlencode
 
 import pytest
-from desks import bench, questions_and_passages
+from desks import Bench, bench, questions_and_passages
+from fakes import FakeWorkbench
 
 from rtv_core.errors import StoreError
 from rtv_core.records import Passage, Question
@@ -50,25 +51,30 @@ def engine():
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A run of which one question is hostile."""
-    path = tmp_path_factory.mktemp("store") / "rtv.db"
-    questions, passages = questions_and_passages(5)
-    evil = Passage('"><b>', f"Title {ATTACKS[0]}", f"It is {' '.join(ATTACKS)} in 1805, or in 1912.")
-    made = bench(path, (*questions, HOSTILE), [*passages, evil])
-    made.workbench.store = FailingStore(path)
-    return made
+def workbench():
+    return FakeWorkbench([], "")
 
 
 @pytest.fixture(scope="module")
-def address(made):
+def address(workbench):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    app = build_app(made.workbench)
+    app = build_app(workbench)
     app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options())
     yield f"http://127.0.0.1:{port}/"
     app.close()
+
+
+@pytest.fixture
+def made(workbench, tmp_path):
+    """A run of which one question is hostile, in a file of its own, behind the pages that are served."""
+    questions, passages = questions_and_passages(5)
+    evil = Passage('"><b>', f"Title {ATTACKS[0]}", f"It is {' '.join(ATTACKS)} in 1805, or in 1912.")
+    fresh = bench(tmp_path / "rtv.db", (*questions, HOSTILE), [*passages, evil])
+    workbench.store = FailingStore(tmp_path / "rtv.db")
+    workbench.runs, workbench.queues = fresh.workbench.runs, fresh.workbench.queues
+    return Bench(workbench, fresh.run_id)
 
 
 class Seat:
@@ -210,14 +216,14 @@ def test_right_asks_which_gold_answer_and_score_and_gold_come_last(seats, made):
     cat = seats()
     cat.open(queue, "Cat")
     shown = cat.page.inner_text("#rtv-desk")
-    assert "1999" not in cat.page.content()
-    assert "validity score" not in cat.page.content()
+    assert "1999" not in cat.page.inner_html("#rtv-annotate")
+    assert "validity score" not in cat.page.inner_html("#rtv-annotate")
     assert HOSTILE.text in shown
     place = cat.item()
     cat.page.keyboard.press("1")
     cat.page.wait_for_selector("#rtv-desk .rtv-item[data-mode=place]")
     assert "1999" in cat.page.inner_text("#rtv-desk .golds")
-    assert "validity score" not in cat.page.content()
+    assert "validity score" not in cat.page.inner_html("#rtv-annotate")
     cat.page.wait_for_timeout(420)
     cat.page.keyboard.press("j")
     cat.page.keyboard.press("j")
