@@ -27,11 +27,11 @@ class Bench:
     workbench: FakeWorkbench
     run_id: str
 
-    def queue(self, name: str = "mine", only: str = "", **plan: object) -> str:
-        """A queue of everything drawn by a plan, or of the one item that judges `only`."""
+    def queue(self, name: str = "mine", only: str = "", position: int | None = None, **plan: object) -> str:
+        """A queue of everything drawn by a plan, or of those with the answer `only` or of one question."""
         chosen = QueuePlan(**{**_values(PLAN), **plan})
         items = draw(self.workbench.runs.questions(self.run_id), chosen, 0.5)
-        items = [item for item in items if only in ("", item.answer)]
+        items = [item for item in items if only in ("", item.answer) and position in (None, item.position)]
         return self.workbench.queues.create(self.run_id, chosen, items, name)
 
 

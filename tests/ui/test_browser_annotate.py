@@ -212,7 +212,7 @@ def test_two_annotators_in_two_browsers_never_meet(seats, made):
 
 
 def test_right_asks_which_gold_answer_and_score_and_gold_come_last(seats, made):
-    queue = made.queue("placing", only="1912")
+    queue = made.queue("placing", only="1912", position=5)
     cat = seats()
     cat.open(queue, "Cat")
     shown = cat.page.inner_text("#rtv-desk")
