@@ -3,7 +3,7 @@
   const rtv = (window.rtv = window.rtv || {});
   if (rtv.analyse) return;
 
-  const PARTS = ["controls", "figures", "curves", "people", "questions", "settled", "file"];
+  const PARTS = ["controls", "figures", "curves", "people", "search", "questions", "settled", "file"];
   const FIGURES = ["figures", "curves", "people"];
   const NAME = "rtv-adjudicator";
   const DOUBLE = 400; // ms within which the same click counts once
@@ -84,6 +84,7 @@
     const host = part(name);
     const made = host && $(".rtv-drawn", host);
     if (name === "settled") return settled(host);
+    if (name === "search") return search();
     if (!made) return;
     if (Number(made.dataset.turn) >= (wanted[name] || 0) || made.dataset.turn === "0") {
       delete host.dataset.busy;
@@ -291,12 +292,19 @@
       if (!host || watched.has(host)) continue;
       watched.add(host);
       new MutationObserver(() => drawn(name)).observe(host, { childList: true, subtree: true });
+      drawn(name);
     }
+    return PARTS.every(part);
   }
+
+  // The bridge may be there before the parts are.
+  const waiting = new MutationObserver(() => {
+    if (watch()) waiting.disconnect();
+  });
 
   function open() {
     openedAt = performance.now();
-    watch();
+    if (!watch()) waiting.observe(document.body, { childList: true, subtree: true });
     search();
     address();
     ask("controls");
