@@ -55,13 +55,24 @@ def transaction(path: Path) -> Iterator[Database]:
     (A transaction that starts by reading fails at once, whatever the time-out, if another writes meanwhile.)
     The threads of a process take turns: SQLite's own waiting is unfair, and one might never get its turn.
     """
-    with _TURNS.setdefault(path.resolve(), threading.Lock()), connect(path) as db:
+    with _turn(path), connect(path) as db:
         db.execute("BEGIN IMMEDIATE")
         try:
             yield db
             db.commit()
         finally:
             db.rollback()
+
+
+@contextmanager
+def _turn(path: Path) -> Iterator[None]:
+    lock = _TURNS.setdefault(path.resolve(), threading.Lock())
+    if not lock.acquire(timeout=BUSY_SECONDS):
+        raise StoreError(_failed(path, _REASONS[sqlite3.SQLITE_BUSY]))
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager
@@ -73,11 +84,13 @@ def plain_errors(path: Path) -> Iterator[None]:
         reason = _REASONS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
         if reason is None:
             raise
-        raise StoreError(f"The judgements in {path} could not be saved or read: {reason}.") from error
+        raise StoreError(_failed(path, reason)) from error
     except OSError as error:
-        raise StoreError(
-            f"The judgements in {path} could not be saved or read: {error.strerror}. Choose another place."
-        ) from error
+        raise StoreError(_failed(path, f"{error.strerror}. Choose another place")) from error
+
+
+def _failed(path: Path, reason: str) -> str:
+    return f"The judgements in {path} could not be saved or read: {reason}."
 
 
 def _enable_wal(db: Database) -> None:

@@ -457,9 +457,7 @@ _QUEUES = """
 """
 
 
-def _progress(
-    queue: Queue, judged: Mapping[int, set[str]], annotator: str, pace: float | None
-) -> Progress:
+def _progress(queue: Queue, judged: Mapping[int, set[str]], annotator: str, pace: float | None) -> Progress:
     overlap, done = queue.plan.overlap, sum(annotator in people for people in judged.values())
     finished = sum(len(people) >= overlap for people in judged.values())
     full_by_others = sum(len(people) >= overlap and annotator not in people for people in judged.values())
