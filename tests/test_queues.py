@@ -440,7 +440,7 @@ WORKER = """
         while (item := patiently(queues.next, queue, annotator)) is not None:
             verdict = Judgement(item.trace_id, "", item.answer, "invalid", annotator)
             patiently(judgements.judge, verdict, str(item.place))
-            print(item.place, annotator, flush=True)
+            sys.stdout.write(f"{item.place} {annotator}\\n")  # in one piece, whatever other threads say
 
     threads = [threading.Thread(target=work, args=(f"{name} {i}",)) for i in range(8)]
     for thread in threads:
