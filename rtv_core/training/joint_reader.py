@@ -24,8 +24,8 @@ from rtv_core.records import Passage
 from rtv_core.training.examples import Example, answer_spans
 from rtv_core.training.loop import LoopSettings, run_steps
 from rtv_core.training.losses import span_targets
-from rtv_core.training.reranker import SECOND_STAGE, ranking_losses
-from rtv_core.training.verifier import Group, VerifierPlan, plan_verifier
+from rtv_core.training.reranker import ranking_losses
+from rtv_core.training.verifier import SECOND_STAGE, Group, VerifierPlan, plan_verifier
 
 __all__ = ["concatenated_losses", "joint_loss", "joint_losses", "to_concatenate", "train_joint_reader"]
 

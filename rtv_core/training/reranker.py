@@ -19,11 +19,10 @@ from rtv_core.records import Passage
 from rtv_core.training.examples import Example
 from rtv_core.training.loop import LoopSettings, run_steps
 from rtv_core.training.losses import relevance_loss
-from rtv_core.training.verifier import Group, VerifierPlan, plan_verifier
+from rtv_core.training.verifier import SECOND_STAGE, Group, VerifierPlan, plan_verifier
 
 __all__ = [
     "RERANKER_PLAN",
-    "SECOND_STAGE",
     "listwise_loss",
     "ranking_losses",
     "rerank_losses",
@@ -32,9 +31,6 @@ __all__ = [
 
 RERANKER_PLAN = VerifierPlan(unanswered=0.0)
 """As the verifier's, but with the answering passages always there: without one there is nothing to rank."""
-
-SECOND_STAGE = LoopSettings(encoder_rate=7e-5, head_rate=6e-4, checkpoint_every=100)
-"""The verifier's learning rates."""
 
 
 def train_reranker(

@@ -21,7 +21,7 @@ from rtv_core.training.sources import held_out_contexts, read_sources
 from rtv_core.training.verifier import VerifierPlan, train_verifier
 from rtv_core.wire import to_json
 
-__all__ = ["prepare_examples", "run_recaller", "run_verifier"]
+__all__ = ["open_training", "prepare_examples", "run_recaller", "run_verifier"]
 
 SHARES = {
     "squad": 6000,
@@ -47,12 +47,10 @@ def run_recaller(
 ) -> None:
     """Train the recaller from the base model into the folder `out`; started again, it goes on."""
     plan = plan or RecallerPlan()
-    opened, examples = _open(data, index, out / EXAMPLES)
+    opened, passages, examples = open_training(data, index, out)
     torch.manual_seed(plan.seed)  # the heads start at random
     network, card = blank_network()
-    facts = train_recaller(
-        network, input_form(card), examples, _passages(opened), out, plan, progress=progress
-    )
+    facts = train_recaller(network, input_form(card), examples, passages, out, plan, progress=progress)
     facts |= {"plan": asdict(plan), "shares": SHARES, "corpus_sha256": opened.manifest.corpus_sha256}
     save_network(network, replace(card, stage="recaller", training={"recaller": facts}), out)
 
@@ -67,12 +65,9 @@ def run_verifier(
 ) -> None:
     """Train recaller and verifier together from the recaller in `start`; started again, it goes on."""
     network, card = load_network(start)
-    made = start / EXAMPLES
-    opened, examples = _open(data, index, made if made.exists() else out / EXAMPLES)
+    opened, passages, examples = open_training(data, index, out, start)
     plan = plan or VerifierPlan()
-    facts = train_verifier(
-        network, input_form(card), examples, _passages(opened), out, plan, progress=progress
-    )
+    facts = train_verifier(network, input_form(card), examples, passages, out, plan, progress=progress)
     facts |= {"plan": asdict(plan), "corpus_sha256": opened.manifest.corpus_sha256}
     save_network(
         network, replace(card, stage="verifier", training=(card.training or {}) | {"verifier": facts}), out
@@ -95,15 +90,19 @@ def prepare_examples(data: Path, index: Index, encoder: SentenceEncoder, path: P
     return load_examples(path, made_from)
 
 
-def _open(data: Path, index: Path, kept: Path) -> tuple[Index, list[Example]]:
+def open_training(
+    data: Path, index: Path, out: Path, start: Path | None = None
+) -> tuple[Index, list[Passage], list[Example]]:
+    """The index, its passages and the examples over it: those of `start`, or `out`'s own."""
     if not data.is_dir():
         raise MissingError(
             f"There is no folder {str(data)!r}. Name the one with the training sets by --data."
         )
     encoder = SentenceEncoder()
     opened = open_index(index, encoder.fingerprint)
-    examples = prepare_examples(data, opened, encoder, kept)
-    return opened, examples
+    made = start is not None and (start / EXAMPLES).exists()
+    examples = prepare_examples(data, opened, encoder, (start if made else out) / EXAMPLES)
+    return opened, _passages(opened), examples
 
 
 def _sizes(data: Path) -> list[tuple[str, int]]:

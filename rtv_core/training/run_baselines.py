@@ -9,17 +9,16 @@ from pathlib import Path
 from rtv_core.baselines.load import CONCATENATED, JOINT, RERANKER, load_baselines
 from rtv_core.baselines.systems import BASELINE_TAUS, Baseline
 from rtv_core.datasets import load_questions
-from rtv_core.errors import InputError, MissingError
+from rtv_core.errors import InputError
 from rtv_core.reading.weights import CARD, input_form, load_network, read_card, save_network, write_card
-from rtv_core.records import Passage, Trace
+from rtv_core.records import Trace
 from rtv_core.retrieval.dense import SentenceEncoder
 from rtv_core.retrieval.hybrid import HybridRetriever
 from rtv_core.retrieval.index import open_index
 from rtv_core.settings import RetrieverSettings
-from rtv_core.training.examples import Example
 from rtv_core.training.joint_reader import train_joint_reader
 from rtv_core.training.reranker import RERANKER_PLAN, train_reranker
-from rtv_core.training.run import EXAMPLES, Progress, prepare_examples
+from rtv_core.training.run import Progress, open_training
 from rtv_core.training.tau import ChosenTau, choose_tau
 from rtv_core.training.verifier import VerifierPlan
 
@@ -102,25 +101,9 @@ def _run(
     progress: Progress | None,
 ) -> None:
     network, card = load_network(start)
-    corpus_sha256, passages, examples = _open(data, index, start, out)
+    opened, passages, examples = open_training(data, index, out, start)
     facts = train(network, input_form(card), examples, passages, out, plan, None, progress)
-    facts |= {"plan": asdict(plan), "corpus_sha256": corpus_sha256}
+    facts |= {"plan": asdict(plan), "corpus_sha256": opened.manifest.corpus_sha256}
     training = (card.training or {}) | {stage: facts}
     # Competing answers have small scores; until a tau is chosen on dev this one is a guess.
     save_network(network, replace(card, stage=stage, calibration=None, tau=0.1, training=training), out)
-
-
-def _open(data: Path, index: Path, start: Path, out: Path) -> tuple[str, list[Passage], list[Example]]:
-    """The corpus and the examples over it, those of `start` if it has them."""
-    if not data.is_dir():
-        raise MissingError(
-            f"There is no folder {str(data)!r}. Name the one with the training sets by --data."
-        )
-    encoder = SentenceEncoder()
-    opened = open_index(index, encoder.fingerprint)
-    if (start / EXAMPLES).exists() and not (out / EXAMPLES).exists():
-        out.mkdir(parents=True, exist_ok=True)
-        (out / EXAMPLES).write_bytes((start / EXAMPLES).read_bytes())
-    examples = prepare_examples(data, opened, encoder, out / EXAMPLES)
-    passages = [opened.passages[row] for row in range(len(opened))]
-    return opened.manifest.corpus_sha256, passages, examples

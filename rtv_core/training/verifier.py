@@ -30,7 +30,11 @@ from rtv_core.training.loop import LoopSettings, run_steps
 from rtv_core.training.losses import relevance_loss, span_loss, span_targets
 from rtv_core.verify.embedded import evidence_slots, verifier_input
 
-__all__ = ["Group", "VerifierPlan", "plan_verifier", "train_verifier", "verify_losses"]
+__all__ = ["SECOND_STAGE", "Group", "VerifierPlan", "plan_verifier", "train_verifier", "verify_losses"]
+
+
+SECOND_STAGE = LoopSettings(encoder_rate=7e-5, head_rate=6e-4, checkpoint_every=100)
+"""How a trained recaller is trained on: to our verifier, and to the baselines that it is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +244,6 @@ def train_verifier(
 ) -> dict[str, object]:
     """Train the whole network in place; returns what goes into the card."""
     plan = plan or VerifierPlan()
-    loop = loop or LoopSettings(encoder_rate=7e-5, head_rate=6e-4, checkpoint_every=100)
     torch.manual_seed(plan.seed)
     steps = list(enumerate(plan_verifier(examples, passages, plan)))
 
@@ -249,7 +252,7 @@ def train_verifier(
         number, groups = step
         return verify_losses(network, form, groups, plan.invalid, random.Random(f"{plan.seed}-{number}"))
 
-    run_steps(network, steps, losses, folder, loop, progress, repr(plan))
+    run_steps(network, steps, losses, folder, loop or SECOND_STAGE, progress, repr(plan))
     return {
         "questions": sum(len(groups) for _, groups in steps),
         "passages_a_question": plan.passages,
