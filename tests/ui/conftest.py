@@ -1,6 +1,64 @@
-"""Lets the tests of the pages use the fakes that lie one folder up, as the other tests do."""
+"""The fakes one folder up for the tests of the pages, a Chromium, and the pages served over a workbench."""
 
+import os
+import shutil
+import socket
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser's path. Without one the tests that need it are skipped, but not where CI runs."""
+    path = shutil.which("chromium")
+    if path is None:
+        if os.environ.get("CI"):
+            pytest.fail("There is no chromium on the path; the browser test must run here.")
+        pytest.skip("There is no chromium on the path (apt-get install chromium).")
+    return path
+
+
+@pytest.fixture(scope="module")
+def engine(chromium):
+    """A browser in which each context is somebody's own."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium, tmp_path_factory):
+    """One person's browser, with a new profile."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as engine:
+        context = engine.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("profile"),
+            executable_path=chromium,
+            headless=True,
+            args=ARGUMENTS,
+            viewport={"width": 1280, "height": 800},
+        )
+        yield context
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def address(workbench):
+    """Where the pages over the module's own `workbench` are served."""
+    from rtv_core.ui.app import build_app, launch_options
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    app = build_app(workbench)
+    app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options())
+    yield f"http://127.0.0.1:{port}/"
+    app.close()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import socket
 import threading
 from pathlib import Path
 from urllib.parse import urlencode
@@ -16,7 +14,6 @@ from rtv_core.records import Passage, Question
 from rtv_core.settings import VerifierSettings
 from rtv_core.store.judgements import JudgementStore
 from rtv_core.thresholds import judge
-from rtv_core.ui.app import build_app, launch_options
 
 pytestmark = pytest.mark.browser
 
@@ -63,47 +60,12 @@ def passages() -> list[Passage]:
     return jack + other + hostile
 
 
-def chromium() -> str:
-    path = shutil.which("chromium")
-    if path is None:
-        if os.environ.get("CI"):
-            pytest.fail("There is no chromium on the path; the browser test must run here.")
-        pytest.skip("There is no chromium on the path (apt-get install chromium).")
-    return path
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as engine:
-        context = engine.chromium.launch_persistent_context(
-            tmp_path_factory.mktemp("profile"),
-            executable_path=chromium(),
-            headless=True,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-            viewport={"width": 1280, "height": 800},
-        )
-        yield context
-        context.close()
-
-
 @pytest.fixture(scope="module")
 def workbench(tmp_path_factory):
     store = JudgementStore(tmp_path_factory.mktemp("store") / "rtv.db")
     return FakeWorkbench(
         passages(), PATTERN, SCORES, (GOLD, HOSTILE), corpus="test <b>corpus</b>", store=store
     )
-
-
-@pytest.fixture(scope="module")
-def address(workbench):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    app = build_app(workbench)
-    app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options())
-    yield f"http://127.0.0.1:{port}/"
-    app.close()
 
 
 class Visit:

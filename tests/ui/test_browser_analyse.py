@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import csv
-import socket
 from pathlib import Path
 
 import pytest
 from runs import add_queue, add_run, on_disk, said, small_run
-from test_browser import ATTACKS, CONTRAST, Visit, chromium
+from test_browser import ATTACKS, CONTRAST, Visit
 
 from rtv_core.records import QueueItem
-from rtv_core.ui.app import build_app, launch_options
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as engine:
-        context = engine.chromium.launch_persistent_context(
-            tmp_path_factory.mktemp("profile"),
-            executable_path=chromium(),
-            headless=True,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-            viewport={"width": 1280, "height": 800},
-            accept_downloads=True,
-        )
-        yield context
-        context.close()
 
 
 @pytest.fixture(scope="module")
@@ -62,17 +44,6 @@ def workbench(tmp_path_factory):
     ]
     add_queue(workbench, "ours", items)
     return workbench
-
-
-@pytest.fixture(scope="module")
-def address(workbench):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    app = build_app(workbench)
-    app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options())
-    yield f"http://127.0.0.1:{port}/"
-    app.close()
 
 
 class Analysis(Visit):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import socket
 from urllib.parse import urlencode
 
 import pytest
@@ -14,7 +12,6 @@ from fakes import FakeWorkbench
 from rtv_core.errors import StoreError
 from rtv_core.records import Passage, Question
 from rtv_core.store.judgements import JudgementStore
-from rtv_core.ui.app import build_app, launch_options
 
 pytestmark = pytest.mark.browser
 
@@ -34,36 +31,8 @@ class FailingStore(JudgementStore):
 
 
 @pytest.fixture(scope="module")
-def engine():
-    playwright = pytest.importorskip("playwright.sync_api")
-    path = shutil.which("chromium")
-    if path is None:
-        if os.environ.get("CI"):
-            pytest.fail("There is no chromium on the path; the browser test must run here.")
-        pytest.skip("There is no chromium on the path (apt-get install chromium).")
-    with playwright.sync_playwright() as engine:
-        browser = engine.chromium.launch(
-            executable_path=path,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def workbench():
     return FakeWorkbench([], "")
-
-
-@pytest.fixture(scope="module")
-def address(workbench):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    app = build_app(workbench)
-    app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options())
-    yield f"http://127.0.0.1:{port}/"
-    app.close()
 
 
 @pytest.fixture

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -15,7 +12,6 @@ from rtv_core.records import Passage, Question
 from rtv_core.store.judgements import JudgementStore
 from rtv_core.store.queues import QueueStore
 from rtv_core.store.runs import RunStore
-from rtv_core.ui.app import build_app, launch_options
 
 pytestmark = pytest.mark.browser
 
@@ -40,27 +36,16 @@ QUESTIONS = (
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def page(engine):
     """A page that did nothing wrong: no alert, no error, no request elsewhere."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    path = shutil.which("chromium")
-    if path is None:
-        if os.environ.get("CI"):
-            pytest.fail("There is no chromium on the path; the browser test must run here.")
-        pytest.skip("There is no chromium on the path (apt-get install chromium).")
     wrong: list[str] = []
-    with playwright.sync_playwright() as engine:
-        browser = engine.chromium.launch(
-            executable_path=path,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.set_default_timeout(60_000)
-        page.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        yield page
-        browser.close()
+    page = engine.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(60_000)
+    page.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    yield page
+    page.close()
     assert wrong == []
 
 
@@ -73,17 +58,6 @@ def workbench(tmp_path_factory):
     run_questions(made.pipeline(made.settings), QUESTIONS, made.runs, RUN)
     made.asked = 0
     return made
-
-
-@pytest.fixture(scope="module")
-def address(workbench):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    app = build_app(workbench)
-    app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options())
-    yield f"http://127.0.0.1:{port}/"
-    app.close()
 
 
 def parameters(page) -> dict[str, str]:
