@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -11,9 +12,12 @@ from rtv_core.annotation.agreement import (
     AXES,
     agreement,
     cohen_kappa,
+    cohen_kappas,
     disagreements,
     fleiss_kappa,
+    fleiss_kappas,
     krippendorff_alpha,
+    krippendorff_alphas,
     matrix_rows,
     ratings,
 )
@@ -191,3 +195,60 @@ def test_alpha_of_chance_is_near_zero() -> None:
     labels = rng.integers(2, size=(400, 2))
     counts = np.stack([(labels == 0).sum(axis=1), (labels == 1).sum(axis=1)], axis=1)
     assert abs(krippendorff_alpha(counts)) < 0.1
+
+
+def resampled(items: np.ndarray, draws: int, seed: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Kinds of items, how often each resample has each, and the resampled items themselves."""
+    kinds, number = np.unique(items, axis=0, return_inverse=True)
+    number = number.reshape(-1)
+    rng = np.random.default_rng(seed)
+    places = [rng.integers(len(items), size=len(items)) for _ in range(draws)]
+    drawn = np.array([np.bincount(number[own], minlength=len(kinds)) for own in places], dtype=float)
+    return kinds, drawn, [items[own] for own in places]
+
+
+def defined(values: Sequence[float | None]) -> list[float]:
+    return [float("nan") if value is None else value for value in values]
+
+
+@pytest.mark.parametrize(("items", "labels"), [(3, 2), (8, 5), (60, 4)])
+def test_the_resamples_coefficients_are_the_libraries(items: int, labels: int) -> None:
+    rng = np.random.default_rng(items)
+    codes = rng.integers(labels, size=(items, 2))
+    kinds, drawn, samples = resampled(codes, 40, seed=1)
+    confusions = [np.histogram2d(*sample.T, bins=np.arange(labels + 1))[0].astype(int) for sample in samples]
+    own = defined([cohen_kappa(confusion) for confusion in confusions])
+    assert cohen_kappas(kinds, drawn) == pytest.approx(own, nan_ok=True)
+    counts = np.array(
+        [np.bincount(rng.integers(labels, size=2 + i % 4), minlength=labels) for i in range(items)]
+    )
+    kinds, drawn, samples = resampled(counts, 40, seed=2)
+    for many, one in ((fleiss_kappas, fleiss_kappa), (krippendorff_alphas, krippendorff_alpha)):
+        own = defined([one(sample) for sample in samples])
+        assert many(kinds, drawn) == pytest.approx(own, nan_ok=True)
+    assert items > 3 or np.isnan(own).any()  # the smallest case has resamples of one label only
+
+
+def test_an_interval_is_that_of_items_drawn_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+    first = rng.choice(NAMES[:3], 150)
+    second = np.where(rng.random(150) < 0.6, first, rng.choice(NAMES[:3], 150))
+    found = agreement(ratings(said({"ann": first.tolist(), "bob": second.tolist()})), draws=4000)
+    codes = np.array([[NAMES.index(a), NAMES.index(b)] for a, b in zip(first, second, strict=True)])
+    kinds, drawn, _ = resampled(codes, 4000, seed=4)
+    low, high = np.percentile(cohen_kappas(kinds, drawn), (2.5, 97.5))
+    assert (found.kappa.low, found.kappa.high) == pytest.approx((low, high), abs=0.015)
+
+
+def test_2000_items_of_two_annotators_take_less_than_a_second() -> None:
+    rng = np.random.default_rng(5)
+    labels = rng.choice(NAMES, (2, 2000))
+    judgements = said({"ann": labels[0].tolist(), "bob": labels[1].tolist()})
+    agreement(ratings(judgements[:1] + judgements[2000:2001]), draws=1)  # loads the libraries
+    krippendorff_alpha(np.array([[1, 1], [2, 0]]))
+    cohen_kappa(np.array([[1, 1], [0, 1]]))
+    start = time.process_time()
+    found = agreement(ratings(judgements))
+    assert time.process_time() - start < 1
+    assert found.shared == 2000
+    assert found.kappa.low < found.kappa.value < found.kappa.high

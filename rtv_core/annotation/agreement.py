@@ -6,12 +6,15 @@ Krippendorff  any number: the same items
 
 Each with a bootstrap interval over items. "unsure" is a label like the others. Where only one label occurs
 there is no chance agreement to compare with: the coefficient is undefined, however often people agreed.
+
+Items with the same verdicts are one kind. How often each kind is among n items drawn with replacement is
+multinomial, so that a resample is a row of counts of few kinds, and all resamples are one matrix product.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,9 +31,12 @@ __all__ = [
     "Ratings",
     "agreement",
     "cohen_kappa",
+    "cohen_kappas",
     "disagreements",
     "fleiss_kappa",
+    "fleiss_kappas",
     "krippendorff_alpha",
+    "krippendorff_alphas",
     "matrix_rows",
     "ratings",
 ]
@@ -47,6 +53,11 @@ UNEQUAL = (
 )
 
 Measure = Callable[[np.ndarray], float | None]
+"""A coefficient of items, one a row."""
+
+Measures = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""The coefficient of many resamples: of kinds of items, one a row, and how often each resample has each
+(draws, kinds). Not a number where it is undefined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +214,43 @@ def krippendorff_alpha(counts: np.ndarray) -> float | None:
     return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
 
 
+def cohen_kappas(kinds: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """`cohen_kappa` of each resample; `kinds[i]` are the labels' numbers that the two annotators gave."""
+    own, other = (kinds[:, place, None] == np.arange(kinds.max() + 1) for place in (0, 1))  # (kinds, labels)
+    first, second = drawn @ own, drawn @ other  # (draws, labels)
+    items = drawn.sum(axis=1)
+    observed = drawn @ (kinds[:, 0] == kinds[:, 1]) / items
+    expected = (first * second).sum(axis=1) / items**2
+    return _beyond_chance(observed, expected, first + second)
+
+
+def fleiss_kappas(kinds: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """`fleiss_kappa` of each resample; `kinds[i, c]` counts the verdicts `c` on an item."""
+    items = drawn.sum(axis=1)
+    shares = drawn @ (kinds / kinds.sum(axis=1, keepdims=True)) / items[:, None]  # (draws, labels)
+    observed = drawn @ _item_agreement(kinds) / items
+    return _beyond_chance(observed, (shares**2).sum(axis=1), shares)
+
+
+def krippendorff_alphas(kinds: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """`krippendorff_alpha` of each resample; `kinds[i, c]` counts the verdicts `c` on an item.
+
+    From coincidences (Krippendorff 2011): an item with m verdicts has each of its pairs 1 / (m - 1) times.
+    """
+    verdicts = kinds.sum(axis=1, keepdims=True)
+    same = drawn @ (kinds * (kinds - 1) / (verdicts - 1)).sum(axis=1)  # (draws,)
+    labels = drawn @ kinds  # (draws, labels)
+    total = labels.sum(axis=1)
+    by_chance = (labels * (labels - 1)).sum(axis=1) / (total * (total - 1))
+    return _beyond_chance(same / total, by_chance, labels)
+
+
+def _beyond_chance(observed: np.ndarray, expected: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Agreement beyond chance by resample; not a number where fewer than two `labels` occur."""
+    defined = np.count_nonzero(labels, axis=1) > 1
+    return np.where(defined, (observed - expected) / np.where(defined, 1 - expected, 1), np.nan)
+
+
 def _table(
     judgements: Iterable[Judgement], axis: str, leave_out: Set[str]
 ) -> dict[tuple[str, str], dict[str, Judgement]]:
@@ -235,38 +283,53 @@ def _coded(matrix: Ratings) -> tuple[np.ndarray, np.ndarray]:
     return codes, counts
 
 
-def _mean_agreement(counts: np.ndarray) -> float:
-    """The share of agreeing pairs of verdicts, item by item, then averaged."""
+def _item_agreement(counts: np.ndarray) -> np.ndarray:
+    """The share of agreeing pairs of verdicts, item by item."""
     verdicts = counts.sum(axis=1)
-    return float((((counts**2).sum(axis=1) - verdicts) / (verdicts * (verdicts - 1))).mean())
+    return ((counts**2).sum(axis=1) - verdicts) / (verdicts * (verdicts - 1))
+
+
+def _mean_agreement(counts: np.ndarray) -> float:
+    """The same, averaged over items."""
+    return float(_item_agreement(counts).mean())
+
+
+def _mean_agreements(kinds: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    return drawn @ _item_agreement(kinds) / drawn.sum(axis=1)
 
 
 def _percent(counts: np.ndarray, rng: np.random.Generator, draws: int) -> Coefficient:
-    return _coefficient("percent agreement", counts, _mean_agreement, rng, draws)
+    return _coefficient("percent agreement", counts, _mean_agreement, _mean_agreements, rng, draws)
 
 
 def _cohen(codes: np.ndarray, rng: np.random.Generator, draws: int) -> Coefficient:
     both = codes[(codes >= 0).all(axis=1)]
     labels = int(codes.max(initial=0)) + 1
 
-    def kappa(sample: np.ndarray) -> float | None:
-        confusion = np.bincount(sample[:, 0] * labels + sample[:, 1], minlength=labels**2)
+    def kappa(items: np.ndarray) -> float | None:
+        confusion = np.bincount(items[:, 0] * labels + items[:, 1], minlength=labels**2)
         return cohen_kappa(confusion.reshape(labels, labels))
 
-    return _coefficient("Cohen's kappa", both, kappa, rng, draws)
+    return _coefficient("Cohen's kappa", both, kappa, cohen_kappas, rng, draws)
 
 
 def _fleiss(counts: np.ndarray, rng: np.random.Generator, draws: int) -> Coefficient:
     note = UNEQUAL if len({*counts.sum(axis=1).tolist()}) > 1 else ""
-    return _coefficient("Fleiss' kappa", counts, fleiss_kappa, rng, draws, note)
+    return _coefficient("Fleiss' kappa", counts, fleiss_kappa, fleiss_kappas, rng, draws, note)
 
 
 def _alpha(counts: np.ndarray, rng: np.random.Generator, draws: int) -> Coefficient:
-    return _coefficient("Krippendorff's alpha", counts, krippendorff_alpha, rng, draws)
+    return _coefficient("Krippendorff's alpha", counts, krippendorff_alpha, krippendorff_alphas, rng, draws)
 
 
 def _coefficient(
-    name: str, items: np.ndarray, measure: Measure, rng: np.random.Generator, draws: int, note: str = ""
+    name: str,
+    items: np.ndarray,
+    measure: Measure,
+    measures: Measures,
+    rng: np.random.Generator,
+    draws: int,
+    note: str = "",
 ) -> Coefficient:
     if not len(items):
         return Coefficient(name, None, None, None, 0, "Undefined: no item has two verdicts.")
@@ -274,17 +337,19 @@ def _coefficient(
     if value is None:
         why = "Undefined: only one label occurs, so that chance would agree as often."
         return Coefficient(name, None, None, None, len(items), f"{why} {note}".strip())
-    low, high = _interval(items, measure, rng, draws)
+    low, high = _interval(items, measures, rng, draws)
     if low is None:
         note = f"{note} No interval: many resamples hold one label only. Judge more items.".strip()
     return Coefficient(name, value, low, high, len(items), note)
 
 
 def _interval(
-    items: Sequence, measure: Measure, rng: np.random.Generator, draws: int
+    items: np.ndarray, measures: Measures, rng: np.random.Generator, draws: int
 ) -> tuple[float, float] | tuple[None, None]:
-    values = [measure(items[rng.integers(len(items), size=len(items))]) for _ in range(draws)]
-    defined = [value for value in values if value is not None]
+    kinds, times = np.unique(items, axis=0, return_counts=True)
+    drawn = rng.multinomial(len(items), times / len(items), size=draws).astype(float)  # (draws, kinds)
+    values = measures(kinds, drawn)  # (draws,)
+    defined = values[~np.isnan(values)]
     if len(defined) < LEAST_DEFINED * draws:
         return None, None
     low, high = np.percentile(defined, (2.5, 97.5))
