@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rtv_core.datasets import load_questions
+from rtv_core.datasets import load_contexts, load_questions, read_clusters
+from rtv_core.datasets.nested import joined_words
 from rtv_core.errors import InputError
-from rtv_core.records import Question
+from rtv_core.records import Passage, Question
 
 AMBIGUOUS = {
     "id": "-807",
@@ -108,6 +109,161 @@ def test_qampari_and_romqa_answers_come_with_their_aliases(tmp_path: Path) -> No
     ]
 
 
+SQUAD = {
+    "version": "dev-v2.0",
+    "data": [
+        {
+            "title": "Oil_crisis",
+            "paragraphs": [
+                {
+                    "context": "It began in October 1973.",
+                    "qas": [
+                        {
+                            "id": "57",
+                            "question": "When did it begin?",
+                            "answers": [
+                                {"text": "October 1973", "answer_start": 12},
+                                {"text": "1973", "answer_start": 20},
+                                {"text": "October 1973", "answer_start": 12},
+                            ],
+                            "is_impossible": False,
+                        },
+                        {
+                            "id": "58",
+                            "question": "When did it end?",
+                            "answers": [],
+                            "plausible_answers": [{"text": "1973"}],
+                            "is_impossible": True,
+                        },
+                        {"id": "59", "question": "Why?"},
+                    ],
+                }
+            ],
+        }
+    ],
+}
+
+
+def test_squad_texts_are_spellings_of_one_answer_and_impossible_questions_have_none(tmp_path: Path) -> None:
+    path = _write(tmp_path, json.dumps(SQUAD, indent=1))
+    assert load_questions(path) == [
+        Question("57", "When did it begin?", ((("October 1973", "1973"),),)),
+        Question("58", "When did it end?", ((),)),
+        Question("59", "Why?"),
+    ]
+    passage = Passage("", "Oil crisis", "It began in October 1973.")
+    for found in load_contexts(path):
+        assert [(p.title, p.text) for p in found.retrieved] == [(passage.title, passage.text)]
+
+
+def test_quoref_texts_are_answers_of_their_own(tmp_path: Path) -> None:
+    qa = {"id": "1", "question": "Who sang?", "answers": [{"text": "Ilo"}, {"text": "Brae"}]}
+    paragraph = {"context": "Ilo and Brae sang.", "context_id": "x", "qas": [qa]}
+    path = _write(tmp_path, json.dumps({"data": [{"title": "t", "url": "u", "paragraphs": [paragraph]}]}))
+    assert load_questions(path) == [Question("1", "Who sang?", ((("Ilo",), ("Brae",)),))]
+
+
+def test_multispanqa_runs_of_labelled_words_are_answers(tmp_path: Path) -> None:
+    sung = "the song was sung by Ilo , Brae 's sister , and Ilo ( again ) ."
+    words = sung.split()
+    labels = ["O", "O", "O", "O", "O", "B", "O", "I", "I", "I", "O", "O", "B", "O", "O", "O", "O"]
+    row = {"id": "z1", "type": "HUM", "question": ["who", "sang", "it"], "context": words, "num_span": 3}
+    rows = [
+        row | {"label": labels},
+        row | {"id": "z2", "label": ["O"] * len(words)},
+        row | {"id": "z3"},
+        row | {"id": "z4", "label": ["B"] + ["O"] * (len(words) - 2) + ["B"]},
+    ]
+    path = _write(tmp_path, json.dumps({"version": 1.0, "data": rows}))
+    assert load_questions(path) == [
+        Question("z1", "who sang it", ((("Ilo",), ("Brae's sister",)),)),
+        Question("z2", "who sang it", ((),)),
+        Question("z3", "who sang it"),
+        Question("z4", "who sang it", ((("the",), (".",)),)),
+    ]
+    assert load_contexts(path)[0].retrieved[0].text == (
+        "the song was sung by Ilo, Brae's sister, and Ilo (again)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("`` Lost Boy '' , a song", '"Lost Boy", a song'),
+        ("it is n't $ 5 , 10 %", "it isn't $5, 10%"),
+        ("day - to - day [ sic ]", "day-to-day [sic]"),
+        ("rock 'n' roll", "rock 'n' roll"),
+        ("the Orioles ' -- based", "the Orioles ' -- based"),
+    ],
+)
+def test_treebank_words_are_joined_as_they_are_written(words: str, text: str) -> None:
+    assert joined_words(words.split()) == text
+
+
+DPR = {
+    "dataset": "nq_train_psgs_w100",
+    "question": "big little lies season 2 how many episodes",
+    "answers": ["seven"],
+    "positive_ctxs": [
+        {"title": "Big Little Lies", "text": "Seven episodes.", "score": 1000, "passage_id": "18768923"}
+    ],
+    "negative_ctxs": [{"title": "Cormac", "text": "A name.", "score": 0, "psg_id": 7}],
+    "hard_negative_ctxs": [{"title": "", "text": "Six."}, {"title": "", "text": "Six."}],
+}
+FID = {
+    "id": 0,
+    "question": "who",
+    "target": "Ilo",
+    "answers": ["Ilo", "Ilo B."],
+    "ctxs": [{"id": "1", "title": "T", "text": "Ilo.", "score": "81.2", "has_answer": True}],
+}
+
+
+def test_dpr_training_records_have_passages_of_three_kinds(tmp_path: Path) -> None:
+    path = _write(tmp_path, json.dumps([DPR], indent=4))
+    (found,) = load_contexts(path)
+    assert [found.question] == load_questions(path) == [Question("1", DPR["question"], ((("seven",),),))]
+    assert found.positives == (Passage("18768923", "Big Little Lies", "Seven episodes."),)
+    assert found.negatives == (Passage("7", "Cormac", "A name."),)
+    assert [p.text for p in found.hard_negatives] == ["Six.", "Six."]
+    first, second = (p.id for p in found.hard_negatives)
+    assert first == second != ""
+
+
+def test_fid_records_have_their_passages_best_first(tmp_path: Path) -> None:
+    several = FID | {"id": 1, "answers": [["Ilo"], ["Brae"]]}
+    path = _write(tmp_path, json.dumps(FID) + "\n" + json.dumps(several))
+    one, other = load_contexts(path)
+    assert one.question == Question("0", "who", ((("Ilo", "Ilo B."),),))
+    assert one.retrieved == (Passage("1", "T", "Ilo."),)
+    assert other.question.answers == ((("Ilo",), ("Brae",)),)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"question": "a", "answer": ["b"]}', "line 1: field 'ctxs' is missing"),
+        ('{"question": "a", "ctxs": {}}', "field 'ctxs' is {}; it must be a list of passages"),
+        ('{"question": "a", "ctxs": [7]}', "field 'ctxs\\[0\\]' is 7"),
+        ('{"question": "a", "ctxs": [{"title": "t"}]}', "field 'ctxs\\[0\\].text' is missing"),
+        ('{"question": "a", "positive_ctxs": [{"title": 1, "text": "t"}]}', "ctxs\\[0\\].title' is 1"),
+        ('{"question": "a", "ctxs": [{"id": [1], "text": "t"}]}', "ctxs\\[0\\].id' is \\[1\\]"),
+        ('{"id": 1, "question": "a", "ctxs": []}\n' * 2, "line 2: the id '1' occurs before"),
+    ],
+)
+def test_a_file_without_proper_passages_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load_contexts(_write(tmp_path, text))
+
+
+def test_romqa_clusters_are_known_by_question(tmp_path: Path) -> None:
+    row = {"question": "Which?", "complete_answer": [{"text": "a", "uri": "Q1", "aliases": [], "desc": ""}]}
+    rows = [row | {"id": i, "cluster_id": i // 2} for i in range(3)]
+    assert read_clusters(_write(tmp_path, json.dumps(rows))) == {"0": "0", "1": "0", "2": "1"}
+    with pytest.raises(InputError, match="line 1, entry 1: field 'cluster_id' is missing"):
+        read_clusters(_write(tmp_path, json.dumps([row | {"id": 1}])))
+
+
 def test_an_answer_without_words_is_left_out_and_said(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -156,7 +312,31 @@ def test_gzip_a_byte_order_mark_and_other_line_separators_change_nothing(tmp_pat
             '{"question_text": "a", "answer_list": [{"answer_text": "b", "aliases": [1]}]}',
             "'answer_list\\[0\\].aliases' is \\[1\\]",
         ),
-        ('{"Questions": [{"RawQuestion": "a", "Parses": [3]}]}', "entry 1: field 'Parses\\[0\\]' is 3"),
+        (
+            '{"Questions": [{"RawQuestion": "a",\n"Parses": [3]}]}',
+            "line 1, Questions\\[0\\]: field 'Parses\\[0\\]' is 3",
+        ),
+        ('[\n{"question": "a"},\n{"question": 3}]', "line 3, entry 2: field 'question' is 3"),
+        ('{"data": []}', "holds no question"),
+        ('{"data": [3]}', "line 1, data\\[0\\]: 3 is no article or question"),
+        ('{"data": [{"id": 1,\n"text": "a passage"}]}', "line 1, data\\[0\\]: field 'question' is missing"),
+        ('{"data": []}\n{"data": []}', "line 2: another value"),
+        (
+            '{"data": [\n{"title": "t", "paragraphs": [\n{"qas": []}]}]}',
+            "line 3, data\\[0\\].paragraphs\\[0\\]: field 'context' is missing",
+        ),
+        (
+            '{"data": [{"paragraphs": [{"context": "c",\n"qas": [\n{"question": "q", "answers": ["a"]}]}]}]}',
+            "line 3, data\\[0\\].paragraphs\\[0\\].qas\\[0\\]: field 'answers\\[0\\]' is 'a'",
+        ),
+        (
+            '{"data": [{"question": ["q"], "context": ["a", "b"], "label": ["B"]}]}',
+            "field 'label' is 1; it must be as long as context, 2",
+        ),
+        (
+            '{"data": [{"question": ["q"], "context": ["a", "b"], "label": ["B", "X"]}]}',
+            "field 'label\\[1\\]' is 'X'; it must be B, I or O",
+        ),
         (
             '{"RawQuestion": "a", "Parses": [{"Answers": [{"EntityName": null}]}]}',
             "'Parses\\[0\\].Answers\\[0\\].EntityName' is missing",
@@ -202,6 +382,38 @@ def test_a_long_wrong_value_is_cut_in_the_message(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         load_questions(_write(tmp_path, json.dumps({"question": "a", "answer": "b" * 10_000})))
     assert len(str(error.value)) < 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "questions", "answers"),
+    [
+        ("questions/ambignq/train_light.json.gz", 10_036, None),
+        ("questions/ambignq/dev_light.json.gz", 2_002, 2.2),
+        ("questions/webquestions/test.json", 2_032, None),
+        ("questions/nq-open/NQ-open.dev.jsonl.gz", 3_610, 1.0),
+        ("questions/nq-open/NQ-open.efficientqa.test.1.1.jsonl.gz", 1_769, 1.0),
+        ("questions/qampari/qampari.json.gz", 1_000, 14.4),
+        ("questions/multispanqa-test.jsonl.gz", 382, 3.0),
+        ("reading/nq-oracle/nq-open-oracle.jsonl.gz", 2_655, 1.0),
+        ("reading/squad/dev-v1.1.json.gz", 10_570, 1.0),
+        ("reading/squad/dev-v2.0.json.gz", 11_873, 0.5),
+    ],
+)
+def test_a_real_file_has_the_questions_that_its_authors_count(
+    data: Path, name: str, questions: int, answers: float | None
+) -> None:
+    found = load_questions(data / name)
+    assert len(found) == questions
+    if answers is not None:  # the mean over questions of the mean over annotations
+        counts = [sum(map(len, q.answers)) / len(q.answers) for q in found]
+        assert sum(counts) / len(counts) == pytest.approx(answers, abs=0.05)
+
+
+@pytest.mark.slow
+def test_unanswerable_questions_of_real_squad_have_no_answer(data: Path) -> None:
+    found = load_questions(data / "reading/squad/dev-v2.0.json.gz")
+    assert sum(not any(question.answers) for question in found) == 5_945
 
 
 def _write(folder: Path, text: str) -> Path:
