@@ -1,6 +1,10 @@
 import json
 import logging
 import shutil
+import subprocess
+import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +15,7 @@ from rtv_core.errors import InputError, MismatchError, MissingError
 from rtv_core.records import Passage
 from rtv_core.retrieval.index import build_index, open_index
 from rtv_core.retrieval.lexical import LexicalIndex
+from rtv_core.retrieval.lock import alone
 from rtv_core.retrieval.manifest import FileStamp, file_sha256
 from rtv_core.retrieval.passages import PassageFile, write_passages
 
@@ -201,6 +206,73 @@ def test_a_corpus_that_is_no_good_leaves_nothing_behind(tmp_path, line, message)
 def test_an_absent_corpus_leaves_nothing_behind(tmp_path):
     with pytest.raises(MissingError, match="no corpus file"):
         build_index(tmp_path / "none.jsonl", tmp_path / "i", WordEncoder())
+    assert list(tmp_path.iterdir()) == []
+
+
+# One at a time
+
+
+class Looking(WordEncoder):
+    """Runs something while it encodes."""
+
+    def __init__(self, look) -> None:
+        super().__init__()
+        self.look = look
+
+    def encode(self, texts):
+        self.look()
+        return super().encode(texts)
+
+
+def test_a_second_build_of_the_same_index_is_refused_and_does_not_disturb_the_first(tmp_path):
+    corpus, out, refused = corpus_of(20, tmp_path / "c.jsonl"), tmp_path / "i", []
+
+    def again() -> None:
+        with pytest.raises(InputError, match="is being built already") as error:
+            build_index(corpus, out, WordEncoder(), overwrite=True)
+        refused.append(error)
+
+    build_index(corpus, out, Looking(again))
+    assert refused
+    assert len(open_index(out)) == 20
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.jsonl", "i"]
+
+
+def test_another_process_is_refused_until_the_one_that_builds_is_killed(tmp_path):
+    corpus, out = corpus_of(5, tmp_path / "c.jsonl"), tmp_path / "i"
+    code = (
+        "import sys, time; from pathlib import Path; from rtv_core.retrieval.lock import alone\n"
+        "with alone(Path(sys.argv[1]), 'busy'):\n    print('held', flush=True); time.sleep(600)"
+    )
+    held = [sys.executable, "-c", code, str(tmp_path / "i.lock")]
+    with subprocess.Popen(held, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(InputError, match="is being built already"):
+            build_index(corpus, out, WordEncoder())
+        holder.kill()
+        holder.wait()
+    build_index(corpus, out, WordEncoder())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.jsonl", "i"]
+
+
+def test_of_many_who_want_a_lock_one_has_it_at_any_time(tmp_path):
+    inside, most, entered = [], [], []
+
+    def try_often() -> None:
+        for _ in range(200):
+            with suppress(InputError), alone(tmp_path / "lock", "busy"):
+                inside.append(1)
+                most.append(len(inside))
+                entered.append(1)
+                inside.pop()
+
+    threads = [threading.Thread(target=try_often) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert entered
+    assert max(most) == 1
     assert list(tmp_path.iterdir()) == []
 
 

@@ -6,7 +6,7 @@
     lexical/                               BM25
 
 It is built in `<out>.partial` and renamed when all is there. Vectors go into shards as they are made, so a
-build that was stopped goes on after its last whole shard.
+build that was stopped goes on after its last whole shard. While it is built, `<out>.lock` is held.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from rtv_core.errors import InputError, MismatchError, RtvError
 from rtv_core.records import Passage
 from rtv_core.retrieval.dense import Encoder, passage_text
 from rtv_core.retrieval.lexical import LEXICAL_FILES, build_lexical
+from rtv_core.retrieval.lock import alone
 from rtv_core.retrieval.manifest import (
     FORMAT,
     Manifest,
@@ -126,15 +127,29 @@ def build_index(
 
     A path stands for `open_corpus([path])`. The first progress report with a total says how far an earlier
     build had come. An existing index is replaced only if `overwrite`, and only once the new one is whole.
-    Raises InputError for a corpus without passages or with too many bad lines, or an `out` that is in the
-    way; MissingError for an absent corpus.
+    Raises InputError for a corpus without passages or with too many bad lines, an `out` that is in the way,
+    or one that somebody else is building; MissingError for an absent corpus.
     """
     out = Path(out)
     _refuse_existing(out, overwrite)
     corpus = open_corpus([corpus]) if isinstance(corpus, Path | str) else corpus
+    busy = f"The index {out} is being built already. Wait until that is done, or name another with --out."
+    with alone(out.with_name(f"{out.name}.lock"), busy):
+        return _build(corpus, out, encoder, progress or _no_progress, overwrite, bad_line_limit, shard)
+
+
+def _build(
+    corpus: Corpus,
+    out: Path,
+    encoder: Encoder,
+    report: Progress,
+    overwrite: bool,
+    bad_line_limit: int,
+    shard: int,
+) -> Manifest:
+    _refuse_existing(out, overwrite)  # whoever held the lock before may have put it there
     work = out.with_name(f"{out.name}.partial")
     state = _begin(work, _State(FORMAT, shard, corpus.sha256(), encoder.fingerprint), corpus)
-    report = progress or _no_progress
     if state.passages is None:
         state = _read_corpus(corpus, work, state, report, bad_line_limit)
     passages = PassageFile(work)
