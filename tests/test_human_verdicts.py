@@ -191,7 +191,7 @@ def test_what_is_missing_or_broken_is_said(tmp_path: Path, openqa: Path) -> None
     with pytest.raises(MissingError, match=r"no TQ\.json or TQ\.json\.gz"):
         read_verdicts(tmp_path, "evouna-tq")
     (tmp_path / "TQ.json").write_text('[{"question": "who", "improper": "no"}]', encoding="utf-8")
-    with pytest.raises(InputError, match=r"TQ\.json, entry 1: field 'improper' is 'no'"):
+    with pytest.raises(InputError, match=r"TQ\.json, line 1, entry 1: field 'improper' is 'no'"):
         read_verdicts(tmp_path, "evouna-tq")
     table = openqa / "NQ301_human.tsv"
     table.write_text(table.read_text(encoding="utf-8").replace("\tYes\t", "\tMaybe\t", 1), encoding="utf-8")
