@@ -1,5 +1,8 @@
 """The measures: answer F1, exact match, multi-answer recall, hits, and intervals over questions.
 
+QAMPARI's and RoMQA's own rules are here too: `score_qampari` and `score_qampari_5`, `score_labels` and
+`cluster_minimum`.
+
 Gold is `Question.answers`: annotations of answers of spellings. Every measure takes the annotation that suits
 the predictions best. Two strings are equal after `normalise_answer`. An annotation without answers says that
 the question has none: predicting nothing scores 1 on it, anything else 0. Where no gold is known at all there
@@ -23,6 +26,7 @@ __all__ = [
     "Score",
     "answer_recall",
     "bootstrap_mean",
+    "cluster_minimum",
     "covered_answers",
     "exact_match",
     "f1_official",
@@ -32,6 +36,10 @@ __all__ = [
     "matched_answers",
     "mrecall_at",
     "paired_bootstrap",
+    "score_labels",
+    "score_qampari",
+    "score_qampari_5",
+    "share_reaching",
 ]
 
 Answer = Sequence[str]
@@ -114,6 +122,48 @@ def matched_answers(predictions: Sequence[str], annotation: Annotation) -> list[
     return [any(row) for row in _equal(predictions, annotation)]
 
 
+def score_qampari(predictions: Sequence[str], annotations: Annotations) -> Score:
+    """QAMPARI's rule: recall over answers with their aliases, precision over distinct predictions.
+
+    Two predictions that are aliases of one answer are both right, and that answer is found once: so this can
+    lie above `f1_optimal`. No prediction scores 0.
+    """
+    return _best_qampari(predictions, annotations, None)
+
+
+def score_qampari_5(predictions: Sequence[str], annotations: Annotations) -> Score:
+    """The same with recall capped at five answers (ALCE's recall-5): never to be called F1, but F1-5."""
+    return _best_qampari(predictions, annotations, 5)
+
+
+def score_labels(predictions: Sequence[str], labels: Sequence[str]) -> Score:
+    """RoMQA's rule: sets of Wikidata labels, compared as they are. No prediction scores 0."""
+    given, gold = set(predictions), set(labels)
+    if not gold:
+        raise ValueError("No gold is known for this question; leave it out of the measure.")
+    return _joined(len(given & gold) / max(len(given), 1), len(given & gold) / len(gold))
+
+
+def cluster_minimum(values: Sequence[float], clusters: Sequence[str]) -> float:
+    """RoMQA's robust form of a measure: the mean over clusters of the least value in each.
+
+    `values[i]` is a question's value, `clusters[i]` the cluster of related questions that it belongs to.
+    """
+    if not values:
+        raise ValueError("There are no values to take the mean of.")
+    least: dict[str, float] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        least[cluster] = min(value, least.get(cluster, value))
+    return sum(least.values()) / len(least)
+
+
+def share_reaching(values: Sequence[float], least: float) -> float:
+    """The share of questions whose value is at least `least`: QAMPARI's recall >= .8 and F1 >= .5."""
+    if not values:
+        raise ValueError("There are no values to take the share of.")
+    return sum(value >= least for value in values) / len(values)
+
+
 def is_multi(question: Question) -> bool:
     """Whether every annotation holds several answers: the questions of F1(multi)."""
     return bool(question.answers) and all(len(annotation) > 1 for annotation in question.answers)
@@ -161,6 +211,26 @@ def _score(predictions: Sequence[str], annotation: Annotation, match: Match) -> 
     matched = match(_equal(predictions, annotation))
     precision, recall = matched / len(predictions), matched / len(annotation)
     return Score(2 * matched / (len(predictions) + len(annotation)), precision, recall)
+
+
+def _best_qampari(predictions: Sequence[str], annotations: Annotations, most: int | None) -> Score:
+    distinct = list({normalise_answer(prediction): prediction for prediction in predictions}.values())
+    return max((_qampari(distinct, a, most) for a in _known(annotations)), key=lambda score: score.f1)
+
+
+def _qampari(distinct: Sequence[str], annotation: Annotation, most: int | None) -> Score:
+    if not annotation or not distinct:
+        right = float(len(annotation) == len(distinct))
+        return Score(right, right, right)
+    equal = _equal(distinct, annotation)
+    found, right = sum(map(any, equal)), sum(map(any, zip(*equal, strict=True)))
+    wanted = min(len(annotation), most or len(annotation))
+    return _joined(right / len(distinct), min(found, wanted) / wanted)
+
+
+def _joined(precision: float, recall: float) -> Score:
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return Score(f1, precision, recall)
 
 
 def _equal(predictions: Sequence[str], annotation: Annotation) -> list[list[bool]]:

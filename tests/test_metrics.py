@@ -11,6 +11,7 @@ from rtv_core.metrics import (
     Score,
     answer_recall,
     bootstrap_mean,
+    cluster_minimum,
     covered_answers,
     exact_match,
     f1_official,
@@ -20,6 +21,10 @@ from rtv_core.metrics import (
     matched_answers,
     mrecall_at,
     paired_bootstrap,
+    score_labels,
+    score_qampari,
+    score_qampari_5,
+    share_reaching,
 )
 from rtv_core.records import Question
 from rtv_core.text import normalise_answer
@@ -190,3 +195,48 @@ def _by_rule(predictions, annotations) -> float:
         recall, precision = len(used_answers) / len(answers), len(used_predictions) / len(predictions)
         best = max(best, 2 * precision * recall / (precision + recall) if precision else 0.0)
     return best
+
+
+FILMS = ((("Gummo",), ("The Beach Bum", "Beach Bum"), ("Kids",)),)
+MANY = (tuple((f"film {number}",) for number in range(12)),)
+
+
+def test_qampari_counts_each_answer_once_and_each_distinct_prediction_once() -> None:
+    assert score_qampari(["Beach Bum", "beach bum!", "Ken Park"], FILMS) == Score(2 / 5, 1 / 2, 1 / 3)
+
+
+def test_two_aliases_of_one_answer_are_right_for_qampari_but_not_for_f1() -> None:
+    aliases = ((("NYC", "New York City"),),)
+    assert score_qampari(["NYC", "New York City"], aliases) == Score(1, 1, 1)
+    assert f1_optimal(["NYC", "New York City"], aliases).precision == 1 / 2
+
+
+def test_qampari_gives_nothing_for_no_prediction() -> None:
+    assert score_qampari([], FILMS) == Score(0, 0, 0)
+    assert score_qampari([], NO_ANSWER).f1 == 1
+
+
+def test_f1_5_caps_recall_at_five_answers_and_leaves_precision() -> None:
+    predictions = [f"film {number}" for number in range(6)] + ["x", "y"]
+    assert score_qampari(predictions, MANY).recall == 6 / 12
+    assert score_qampari_5(predictions, MANY) == Score(2 * 0.75 / 1.75, 6 / 8, 1)
+    assert score_qampari_5(["Gummo"], FILMS).recall == 1 / 3
+
+
+def test_romqa_compares_labels_as_they_are() -> None:
+    assert score_labels(["Gummo", "Gummo", "kids"], ["Gummo", "Kids"]) == Score(1 / 2, 1 / 2, 1 / 2)
+    assert score_labels([], ["Gummo"]) == Score(0, 0, 0)
+    with pytest.raises(ValueError, match="No gold is known"):
+        score_labels(["Gummo"], [])
+
+
+def test_a_robust_measure_is_the_mean_of_the_clusters_least_values() -> None:
+    assert cluster_minimum([0.5, 1, 0.25, 0.75], ["a", "b", "a", "b"]) == (0.25 + 0.75) / 2
+    with pytest.raises(ValueError, match="no values"):
+        cluster_minimum([], [])
+
+
+def test_the_share_of_questions_that_reach_a_value_counts_the_value_itself() -> None:
+    assert share_reaching([0.8, 0.79, 1, 0], 0.8) == 2 / 4
+    with pytest.raises(ValueError, match="no values"):
+        share_reaching([], 0.5)
