@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, get_type_hints
 
 from rtv_core.errors import MissingError, SettingError
@@ -17,7 +18,10 @@ from rtv_core.records import EVIDENCE_SIZES
 from rtv_core.text import COVERAGE_RULES
 
 __all__ = [
+    "PROFILES",
+    "CallSettings",
     "EvidenceSettings",
+    "LLMSettings",
     "RecallerSettings",
     "RetrieverSettings",
     "Settings",
@@ -27,6 +31,28 @@ __all__ = [
 
 LARGEST_RETRIEVAL = 1000
 LONGEST_QUESTION = 1000
+
+MODEL_KINDS: dict[str, dict[str, Any]] = {
+    "embedded": {},
+    "t5": {
+        "models.kind": "t5",
+        "retriever.lexical_weight": 0.0,
+        "recaller.relevance": 0.0,
+        "recaller.span": 0.0,
+        "recaller.candidates": 5000,
+        "verifier.tau": 0.5,
+    },
+}
+"""The kinds of models, and what is another default with them: for "t5", what the paper does."""
+MOST_FRESH = 10
+
+PROFILES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "embedded": {},
+        "llm": {"retriever.passages": 50, "verifier.tau": 0.5},
+    }
+)
+"""The built-in profiles and where their settings differ from the defaults; each is a system of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +86,20 @@ class RecallerSettings:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSettings:
-    """`coverage` names the rule by which passages that cover a candidate come first."""
+    """`coverage` names the rule by which passages that cover a candidate come first.
+
+    `source`: "retrieved" ranks the passages retrieved for the question; "fresh" adds to them, for each
+    candidate, `fresh` passages that a verification question from a template finds in the whole index.
+    """
 
     coverage: str = "strict"
+    source: str = "retrieved"
+    fresh: int = 5
 
     def check(self) -> None:
-        if self.coverage not in COVERAGE_RULES:
-            raise SettingError(
-                f"evidence.coverage is {self.coverage!r}; it must be one of {', '.join(COVERAGE_RULES)}."
-            )
+        _one_of("evidence.coverage", self.coverage, COVERAGE_RULES)
+        _one_of("evidence.source", self.source, ("retrieved", "fresh"))
+        _between("evidence.fresh", self.fresh, 1, MOST_FRESH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +122,85 @@ class VerifierSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LLMSettings:
+    """What a language model is asked, in the profile "llm".
+
+    `reading`: "apart" reads each passage alone, "together" all of them in one prompt. `verify` false accepts
+    every candidate. `ask_question` false judges a candidate directly, without a verification question.
+    `fresh` is how many new passages are sought for each candidate (0: none), `sources` how many of those that
+    it came from are judged with them. `score`: "auto" takes log-probabilities where the server gives them,
+    else the share of Yes among `samples`, or the plain word if that is 1; "samples" and "word" never ask for
+    log-probabilities. `structured` asks for JSON by a schema where the server knows how. `answer_tokens` and
+    `verdict_tokens` bound a reply; a model that thinks first needs many of both.
+    """
+
+    reading: str = "apart"
+    verify: bool = True
+    ask_question: bool = True
+    fresh: int = 5
+    sources: int = 3
+    score: str = "auto"
+    samples: int = 1
+    structured: bool = True
+    answer_tokens: int = 800
+    verdict_tokens: int = 16
+
+    def check(self) -> None:
+        _one_of("llm.reading", self.reading, ("apart", "together"))
+    `backoff` seconds, doubled each time. Budgets count what this process spends, not what the cache knew; 0 is
+        _between("llm.sources", self.sources, 1, MOST_FRESH)
+        _one_of("llm.score", self.score, ("auto", "samples", "word"))
+        _between("llm.samples", self.samples, 1, 50)
+        _between("llm.answer_tokens", self.answer_tokens, 16, 100_000)
+        _between("llm.verdict_tokens", self.verdict_tokens, 8, 100_000)
+
+
+@dataclass(frozen=True, slots=True)
+class CallSettings:
+    """How a language model's server is called; nothing here changes an answer.
+
+    `concurrency` is the most calls at a time. `timeout` (seconds) is for one try, `retries` follow after
+    `backoff` seconds, doubled each time. Budgets count what this process spends, not what the cache knew;
+    0 is no budget. Prices are per million tokens, in any one currency; `budget_cost` is in the same. `cache` is
+    the file that keeps every reply; empty: `llm.db` in the user's cache.
+    """
+
+    concurrency: int = 8
+    timeout: float = 120.0
+    retries: int = 5
+    backoff: float = 1.0
+    stream: bool = False
+    budget_calls: int = 0
+    budget_tokens: int = 0
+    budget_cost: float = 0.0
+    price_in: float = 0.0
+    price_out: float = 0.0
+    cache: str = ""
+
+    def check(self) -> None:
+        _between("calls.concurrency", self.concurrency, 1, 1000)
+        _between("calls.timeout", self.timeout, 0.01, 86_400)
+        _between("calls.retries", self.retries, 0, 100)
+        _between("calls.backoff", self.backoff, 0, 600)
+        for name in ("budget_calls", "budget_tokens", "budget_cost", "price_in", "price_out"):
+            _between(f"calls.{name}", getattr(self, name), 0, 1e15)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings of a pipeline. `profile` names where they came from."""
+    """All settings of a pipeline.
+
+    `profile` names where they came from, `system` the stages that they are for: a key of `PROFILES`.
+    """
 
     profile: str = "embedded"
+    system: str = "embedded"
     retriever: RetrieverSettings = field(default_factory=RetrieverSettings)
     recaller: RecallerSettings = field(default_factory=RecallerSettings)
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
     verifier: VerifierSettings = field(default_factory=VerifierSettings)
+    llm: LLMSettings = field(default_factory=LLMSettings)
+    calls: CallSettings = field(default_factory=CallSettings)
 
     def with_values(self, values: Mapping[str, Any]) -> Settings:
         """These settings with `{"verifier.tau": 0.6}` laid over them; strings are read as the field's type.
@@ -119,13 +221,16 @@ class Settings:
 
 
 def load_settings(profile: str = "embedded", overrides: Sequence[str] = ()) -> Settings:
-    """The settings of a profile ("embedded" or the path of a TOML file), with `part.name=value` overrides.
+    """The settings of a profile, with `part.name=value` overrides.
 
-    Raises MissingError for an absent profile, SettingError for anything wrong inside.
+    `profile` is a key of `PROFILES` or the path of a TOML file; the file starts from the built-in profile
+    that its line `system = "..."` names, else from "embedded". Raises MissingError for an absent profile,
+    SettingError for anything wrong inside.
     """
-    settings = Settings()
-    if profile != "embedded":
-        settings = replace(settings, profile=Path(profile).stem).with_values(_read_profile(Path(profile)))
+    if profile in PROFILES:
+        settings = Settings(profile=profile, system=profile).with_values(PROFILES[profile])
+    else:
+        settings = _read_profile(Path(profile))
     values = {}
     for override in overrides:
         name, equals, value = override.partition("=")
@@ -137,19 +242,25 @@ def load_settings(profile: str = "embedded", overrides: Sequence[str] = ()) -> S
     return settings.with_values(values)
 
 
-def _read_profile(path: Path) -> dict[str, Any]:
+def _read_profile(path: Path) -> Settings:
+    built_in = ", ".join(PROFILES)
     if not path.is_file():
-        raise MissingError(f'There is no profile {str(path)!r}. Use "embedded" or the path of a TOML file.')
+        raise MissingError(
+            f"There is no profile {str(path)!r}. Use one of {built_in}, or the path of a TOML file."
+        )
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingError(f"{path} is not valid TOML: {error}") from error
+    system = tables.pop("system", "embedded")
+    if system not in PROFILES:
+        raise SettingError(f"{path}: system is {system!r}; it must be one of {built_in}.")
     values: dict[str, Any] = {}
     for part, table in tables.items():
         if not isinstance(table, dict):
             raise SettingError(f"{path}: {part!r} must be a table such as [verifier].{_nearest(part)}")
         values |= {f"{part}.{name}": value for name, value in table.items()}
-    return values
+    return Settings(path.stem, system).with_values({**PROFILES[system], **values})
 
 
 def _known() -> list[str]:
@@ -179,6 +290,16 @@ def _read(name: str, value: Any, kind: type) -> Any:
     if type(value) is not kind:
         raise SettingError(f"{name} is {value!r}; it must be a{'n' if kind is int else ''} {kind.__name__}.")
     return value
+
+
+def _one_of(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise SettingError(f"{name} is {value!r}; it must be one of {', '.join(known)}.")
+
+
+def _one_of(name: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
+        raise SettingError(f"{name} is {value!r}; it must be one of {', '.join(known)}.")
 
 
 def _between(name: str, value: float, low: float, high: float) -> None:

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from rtv_core.errors import MissingError, SettingError
-from rtv_core.settings import Settings, load_settings
+from rtv_core.settings import PROFILES, Settings, load_settings
 
 
 def test_the_defaults_are_the_embedded_profile_and_pass_their_own_checks() -> None:
     settings = load_settings()
     assert settings == Settings()
-    for part in (settings.retriever, settings.recaller, settings.evidence, settings.verifier):
+    parts = [getattr(settings, f.name) for f in fields(settings) if f.name not in ("profile", "system")]
+    assert len(parts) > 4
+    for part in parts:
         part.check()
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_built_in_profile_is_a_system_of_its_own(name: str) -> None:
+    settings = load_settings(name)
+    assert (settings.profile, settings.system) == (name, name)
+    assert settings == Settings(profile=name, system=name).with_values(PROFILES[name])
+
+
+def test_a_file_starts_from_the_built_in_profile_that_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('system = "llm"\n[llm]\nfresh = 0\n')
+    settings = load_settings(str(path))
+    assert (settings.profile, settings.system, settings.llm.fresh) == ("mine", "llm", 0)
+    assert settings.verifier == load_settings("llm").verifier
 
 
 def test_an_override_lies_over_the_profile_over_the_defaults(tmp_path: Path) -> None:
@@ -52,6 +70,9 @@ def test_values_are_laid_over_a_copy() -> None:
         ("verifier.single_answer=yes", "must be a bool"),
         ("retriever.passages=0", "retriever.passages is 0; it must lie between 1 and 1000"),
         ("recaller.candidates=0", "recaller.candidates is 0"),
+        ("evidence.source=web", "evidence.source is 'web'; it must be one of retrieved, fresh"),
+        ("llm.reading=twice", "llm.reading is 'twice'; it must be one of apart, together"),
+        ("calls.concurrency=0", "calls.concurrency is 0; it must lie between 1 and 1000"),
         ("evidence.coverage=loose", "evidence.coverage is 'loose'; it must be one of strict, official"),
     ],
 )
@@ -64,6 +85,7 @@ def test_a_wrong_override_is_said_with_its_value(override: str, message: str) ->
     ("toml", "message"),
     [
         ("tau = ", "not valid TOML"),
+        ('system = "gpt"', "system is 'gpt'; it must be one of embedded, llm"),
         ("tau = 0.5", r"'tau' must be a table such as \[verifier\]. Did you mean 'verifier.tau'\?"),
         ("[verifier]\ntau = true", "verifier.tau is True; it must be a float"),
         ("[verifier]\nk = true", "verifier.k is True; it must be an int"),
