@@ -147,7 +147,7 @@ class LLMSettings:
 
     def check(self) -> None:
         _one_of("llm.reading", self.reading, ("apart", "together"))
-    `backoff` seconds, doubled each time. Budgets count what this process spends, not what the cache knew; 0 is
+        _between("llm.fresh", self.fresh, 0, MOST_FRESH)
         _between("llm.sources", self.sources, 1, MOST_FRESH)
         _one_of("llm.score", self.score, ("auto", "samples", "word"))
         _between("llm.samples", self.samples, 1, 50)
@@ -161,8 +161,8 @@ class CallSettings:
 
     `concurrency` is the most calls at a time. `timeout` (seconds) is for one try, `retries` follow after
     `backoff` seconds, doubled each time. Budgets count what this process spends, not what the cache knew;
-    0 is no budget. Prices are per million tokens, in any one currency; `budget_cost` is in the same. `cache` is
-    the file that keeps every reply; empty: `llm.db` in the user's cache.
+    0 is no budget. Prices are per million tokens, in any one currency; `budget_cost` is in the same.
+    `cache` is the file that keeps every reply; empty: `llm.db` in the user's cache.
     """
 
     concurrency: int = 8
