@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -25,31 +25,28 @@ __all__ = [
     "RecallerSettings",
     "RetrieverSettings",
     "Settings",
+    "T5Settings",
     "VerifierSettings",
     "load_settings",
 ]
 
 LARGEST_RETRIEVAL = 1000
 LONGEST_QUESTION = 1000
-
-MODEL_KINDS: dict[str, dict[str, Any]] = {
-    "embedded": {},
-    "t5": {
-        "models.kind": "t5",
-        "retriever.lexical_weight": 0.0,
-        "recaller.relevance": 0.0,
-        "recaller.span": 0.0,
-        "recaller.candidates": 5000,
-        "verifier.tau": 0.5,
-    },
-}
-"""The kinds of models, and what is another default with them: for "t5", what the paper does."""
+MOST_CANDIDATES = 5000
 MOST_FRESH = 10
 
 PROFILES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "embedded": {},
         "llm": {"retriever.passages": 50, "verifier.tau": 0.5},
+        # As the paper: dense retrieval alone, every candidate verified, no threshold on relevance.
+        "t5": {
+            "retriever.lexical_weight": 0.0,
+            "recaller.relevance": 0.0,
+            "recaller.span": 0.0,
+            "recaller.candidates": MOST_CANDIDATES,
+            "verifier.tau": 0.5,
+        },
     }
 )
 """The built-in profiles and where their settings differ from the defaults; each is a system of its own."""
@@ -81,7 +78,7 @@ class RecallerSettings:
     def check(self) -> None:
         _between("recaller.relevance", self.relevance, 0, 1)
         _between("recaller.span", self.span, 0, 1)
-        _between("recaller.candidates", self.candidates, 1, 5000)
+        _between("recaller.candidates", self.candidates, 1, MOST_CANDIDATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +184,29 @@ class CallSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class T5Settings:
+    """Where the models of the profile "t5" lie, and how they run.
+
+    `recaller` and `verifier` are folders or hub ids; with `local_files_only` the hub is never asked. `device`
+    is "auto" (CUDA where it is), "cpu" or "cuda", `dtype` "auto" (bfloat16 on CUDA, else float32), "float32"
+    or "bfloat16". `batch_tokens` bounds what is read at once, and so the memory.
+    """
+
+    recaller: str = ""
+    verifier: str = ""
+    local_files_only: bool = False
+    device: str = "auto"
+    dtype: str = "auto"
+    batch_tokens: int = 16_384
+
+    def check(self) -> None:
+        if self.device not in ("auto", "cpu", "cuda") and not self.device.startswith("cuda:"):
+            raise SettingError(f"t5.device is {self.device!r}; it must be auto, cpu, cuda or cuda:N.")
+        _one_of("t5.dtype", self.dtype, ("auto", "float32", "bfloat16"))
+        _between("t5.batch_tokens", self.batch_tokens, 1, 2**24)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of a pipeline.
 
@@ -201,6 +221,7 @@ class Settings:
     verifier: VerifierSettings = field(default_factory=VerifierSettings)
     llm: LLMSettings = field(default_factory=LLMSettings)
     calls: CallSettings = field(default_factory=CallSettings)
+    t5: T5Settings = field(default_factory=T5Settings)
 
     def with_values(self, values: Mapping[str, Any]) -> Settings:
         """These settings with `{"verifier.tau": 0.6}` laid over them; strings are read as the field's type.
@@ -293,11 +314,6 @@ def _read(name: str, value: Any, kind: type) -> Any:
 
 
 def _one_of(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise SettingError(f"{name} is {value!r}; it must be one of {', '.join(known)}.")
-
-
-def _one_of(name: str, value: str, known: Collection[str]) -> None:
     if value not in known:
         raise SettingError(f"{name} is {value!r}; it must be one of {', '.join(known)}.")
 
