@@ -11,7 +11,7 @@ is nothing to measure: ValueError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +24,10 @@ from rtv_core.text import covers_any, normalise_answer
 __all__ = [
     "Interval",
     "Score",
+    "all_and_multi",
     "answer_recall",
     "bootstrap_mean",
+    "cluster_minima",
     "cluster_minimum",
     "covered_answers",
     "exact_match",
@@ -46,8 +48,12 @@ Answer = Sequence[str]
 Annotation = Sequence[Answer]
 Annotations = Sequence[Annotation]
 Match = Callable[[list[list[bool]]], int]
+Rule = Callable[[Sequence[str], Annotation], "Score"]
 
 DRAWS_A_BATCH = 4_000_000
+
+CAP = 5
+"""Where "F1-5" caps recall: five right answers are enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,52 @@ def hits(predictions: Sequence[str], annotations: Annotations) -> int:
     return max(_maximum(_equal(predictions, annotation)) for annotation in _known(annotations))
 
 
+def score_qampari(predictions: Sequence[str], annotations: Annotations) -> Score:
+    """QAMPARI's rule: precision over the distinct predictions, recall over the answers with their aliases.
+
+    Predictions that differ as strings are distinct, even where they are one answer's aliases: such a pair
+    finds one answer and costs precision. An alias of two answers finds one of them. No prediction scores 0
+    (the official script divides by zero there).
+    """
+    return _best_of(predictions, annotations, _qampari)
+
+
+def score_qampari_5(predictions: Sequence[str], annotations: Annotations) -> Score:
+    """The same with a recall in which five right answers are all. Never call its F1 anything but F1-5."""
+    return _best_of(predictions, annotations, _qampari_capped)
+
+
+def score_labels(predictions: Sequence[str], labels: Sequence[str], k: int | None = None) -> Score:
+    """RoMQA's rule: the distinct predictions (the first `k` of them) and the gold labels, as two sets.
+
+    Only exactly equal strings match, aliases do not count: the label of an answer is its first spelling. No
+    prediction scores 0. Raises ValueError without labels.
+    """
+    if not labels:
+        raise ValueError("No gold is known for this question; leave it out of the measure.")
+    given, gold = tuple(dict.fromkeys(predictions))[:k], set(labels)
+    return _of_counts(len(gold.intersection(given)), len(given), len(gold))
+
+
+def cluster_minimum(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
+    """RoMQA's robust form of a measure: the mean over clusters of the least value in each.
+
+    `values[i]` is a question's value, `clusters[i]` the cluster of related questions that it belongs to.
+    """
+    if not values:
+        raise ValueError("There are no values to take the mean of.")
+    least = cluster_minima(values, clusters)
+    return sum(least) / len(least)
+
+
+def cluster_minima(values: Sequence[float], clusters: Sequence[Hashable]) -> list[float]:
+    """The least value of each cluster, in order of first appearance: for an interval over clusters."""
+    least: dict[Hashable, float] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        least[cluster] = min(value, least.get(cluster, value))
+    return list(least.values())
+
+
 def mrecall_at(k: int, texts: Sequence[str], annotations: Annotations) -> float:
     """1 if the first `k` texts cover at least min(k, n) of the n answers, else 0.
 
@@ -122,41 +174,6 @@ def matched_answers(predictions: Sequence[str], annotation: Annotation) -> list[
     return [any(row) for row in _equal(predictions, annotation)]
 
 
-def score_qampari(predictions: Sequence[str], annotations: Annotations) -> Score:
-    """QAMPARI's rule: recall over answers with their aliases, precision over distinct predictions.
-
-    Two predictions that are aliases of one answer are both right, and that answer is found once: so this can
-    lie above `f1_optimal`. No prediction scores 0.
-    """
-    return _best_qampari(predictions, annotations, None)
-
-
-def score_qampari_5(predictions: Sequence[str], annotations: Annotations) -> Score:
-    """The same with recall capped at five answers (ALCE's recall-5): never to be called F1, but F1-5."""
-    return _best_qampari(predictions, annotations, 5)
-
-
-def score_labels(predictions: Sequence[str], labels: Sequence[str]) -> Score:
-    """RoMQA's rule: sets of Wikidata labels, compared as they are. No prediction scores 0."""
-    given, gold = set(predictions), set(labels)
-    if not gold:
-        raise ValueError("No gold is known for this question; leave it out of the measure.")
-    return _joined(len(given & gold) / max(len(given), 1), len(given & gold) / len(gold))
-
-
-def cluster_minimum(values: Sequence[float], clusters: Sequence[str]) -> float:
-    """RoMQA's robust form of a measure: the mean over clusters of the least value in each.
-
-    `values[i]` is a question's value, `clusters[i]` the cluster of related questions that it belongs to.
-    """
-    if not values:
-        raise ValueError("There are no values to take the mean of.")
-    least: dict[str, float] = {}
-    for value, cluster in zip(values, clusters, strict=True):
-        least[cluster] = min(value, least.get(cluster, value))
-    return sum(least.values()) / len(least)
-
-
 def share_reaching(values: Sequence[float], least: float) -> float:
     """The share of questions whose value is at least `least`: QAMPARI's recall >= .8 and F1 >= .5."""
     if not values:
@@ -167,6 +184,14 @@ def share_reaching(values: Sequence[float], least: float) -> float:
 def is_multi(question: Question) -> bool:
     """Whether every annotation holds several answers: the questions of F1(multi)."""
     return bool(question.answers) and all(len(annotation) > 1 for annotation in question.answers)
+
+
+def all_and_multi(
+    values: Sequence[float], questions: Sequence[Question], seed: int
+) -> tuple[Interval, Interval | None]:
+    """The mean over all questions and over those with several answers (None: there are none), as a/b."""
+    several = [value for value, q in zip(values, questions, strict=True) if is_multi(q)]
+    return bootstrap_mean(values, seed), bootstrap_mean(several, seed) if several else None
 
 
 def bootstrap_mean(values: Sequence[float], seed: int, n: int = 2000) -> Interval:
@@ -200,37 +225,53 @@ def _known(annotations: Annotations) -> Annotations:
 
 
 def _best(predictions: Sequence[str], annotations: Annotations, match: Match) -> Score:
-    scores = [_score(predictions, annotation, match) for annotation in _known(annotations)]
+    return _best_of(predictions, annotations, lambda given, gold: _matched(given, gold, match))
+
+
+def _best_of(predictions: Sequence[str], annotations: Annotations, rule: Rule) -> Score:
+    """The score of best F1 over the annotations; silence is right where the gold is no answer."""
+    scores = []
+    for annotation in _known(annotations):
+        if annotation and predictions:
+            scores.append(rule(predictions, annotation))
+        else:
+            right = float(len(annotation) == len(predictions))
+            scores.append(Score(right, right, right))
     return max(scores, key=lambda score: score.f1)
 
 
-def _score(predictions: Sequence[str], annotation: Annotation, match: Match) -> Score:
-    if not annotation or not predictions:
-        right = float(len(annotation) == len(predictions))
-        return Score(right, right, right)
+def _matched(predictions: Sequence[str], annotation: Annotation, match: Match) -> Score:
     matched = match(_equal(predictions, annotation))
-    precision, recall = matched / len(predictions), matched / len(annotation)
-    return Score(2 * matched / (len(predictions) + len(annotation)), precision, recall)
+    return _of_counts(matched, len(predictions), len(annotation))
 
 
-def _best_qampari(predictions: Sequence[str], annotations: Annotations, most: int | None) -> Score:
-    distinct = list({normalise_answer(prediction): prediction for prediction in predictions}.values())
-    return max((_qampari(distinct, a, most) for a in _known(annotations)), key=lambda score: score.f1)
+def _of_counts(matched: int, predicted: int, gold: int) -> Score:
+    return Score(2 * matched / (predicted + gold), matched / max(predicted, 1), matched / gold)
 
 
-def _qampari(distinct: Sequence[str], annotation: Annotation, most: int | None) -> Score:
-    if not annotation or not distinct:
-        right = float(len(annotation) == len(distinct))
-        return Score(right, right, right)
-    equal = _equal(distinct, annotation)
-    found, right = sum(map(any, equal)), sum(map(any, zip(*equal, strict=True)))
-    wanted = min(len(annotation), most or len(annotation))
-    return _joined(right / len(distinct), min(found, wanted) / wanted)
+def _qampari(predictions: Sequence[str], annotation: Annotation) -> Score:
+    return _of_counts(_aliased(predictions, annotation), len(set(predictions)), len(annotation))
 
 
-def _joined(precision: float, recall: float) -> Score:
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+def _qampari_capped(predictions: Sequence[str], annotation: Annotation) -> Score:
+    matched = _aliased(predictions, annotation)
+    precision = matched / len(set(predictions))
+    recall = min(CAP, matched) / min(CAP, len(annotation))
+    f1 = 2 * precision * recall / (precision + recall) if matched else 0.0
     return Score(f1, precision, recall)
+
+
+def _aliased(predictions: Sequence[str], annotation: Annotation) -> int:
+    """How many answers the predictions name. Each stands for the answer of the first alias it equals.
+
+    As in the official script answers go by name, and of two answers with one alias the later owns it.
+    """
+    answers = {spellings[0]: spellings for spellings in annotation}
+    owners = {alias: name for name, spellings in answers.items() for alias in spellings}
+    by_key: dict[str, str] = {}
+    for alias, name in owners.items():
+        by_key.setdefault(normalise_answer(alias), name)
+    return len({by_key[key] for p in predictions if (key := normalise_answer(p)) in by_key})
 
 
 def _equal(predictions: Sequence[str], annotation: Annotation) -> list[list[bool]]:
