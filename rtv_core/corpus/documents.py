@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import os
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +15,12 @@ from types import MappingProxyType
 from rtv_core.corpus.intake import BAD_LINE_LIMIT, BadRecord, CorpusReport, Intake
 from rtv_core.corpus.markup import read_html, read_markdown
 from rtv_core.corpus.pdf import read_pdf
-from rtv_core.corpus.prose import decode, one_line, paragraphs
+from rtv_core.corpus.prose import decode, one_line, paragraphs, shown_path
 from rtv_core.corpus.tables import BadRow, read_rows
 from rtv_core.errors import InputError, MissingError
 from rtv_core.records import Passage
 
-__all__ = ["FORMS", "DocumentLimits", "Documents", "read_documents"]
+__all__ = ["FORMS", "TABLES", "DocumentLimits", "Documents", "read_documents"]
 
 FORMS = MappingProxyType(
     {
@@ -38,6 +37,8 @@ FORMS = MappingProxyType(
 """What is read, by the end of a file's name in lower case."""
 
 TABLES = ("csv", "tsv")
+"""The forms whose rows are records of their own."""
+
 LONGEST_TITLE = 200
 MIB = 2**20
 
@@ -94,7 +95,8 @@ class Documents:
     if there are several paths; of a file that was named itself, just its name.
 
     Hidden files, files of another form and links out of a folder are left out of it; a linked folder isn't
-    entered. `columns` says which columns of tables give "id", "title" and "text" where other names do.
+    entered. `columns` says which columns of tables give "id", "title" and "text" where other names do;
+    `tables` says so for single documents, by name, in place of `columns`.
 
     Raises MissingError for an absent path; InputError for a named file of another form, for no documents or
     too many, and for two of one name.
@@ -105,10 +107,12 @@ class Documents:
         paths: Sequence[Path | str],
         limits: DocumentLimits | None = None,
         columns: Mapping[str, str] | None = None,
+        tables: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         paths = [Path(path) for path in paths]
         self._limits = limits or DocumentLimits()
         self._columns = dict(columns or {})
+        self._tables = {name: dict(chosen) for name, chosen in (tables or {}).items()}
         self._alone = len(paths) == 1 and not paths[0].is_dir()
         self._left_out: Counter[str] = Counter()
         self._documents = sorted(self._find(paths), key=lambda document: document.name)
@@ -123,7 +127,8 @@ class Documents:
 
         Of a file that can't be opened or is too large only the name counts.
         """
-        total = hashlib.sha256(json.dumps(self._columns, sort_keys=True).encode())
+        chosen = [self._columns, self._tables] if self._tables else self._columns
+        total = hashlib.sha256(json.dumps(chosen, sort_keys=True).encode())
         for document in self._documents:
             total.update(f"{json.dumps(document.name)} {self._digest(document)}\n".encode())
         return total.hexdigest()
@@ -136,16 +141,18 @@ class Documents:
         A file or row that can't be used is logged, counted and skipped. Raises InputError for more than
         `bad_limit` of them.
         """
+        for _, passages in self.by_document(report, bad_limit):
+            yield from passages
+
+    def by_document(
+        self, report: CorpusReport | None = None, bad_limit: int = BAD_LINE_LIMIT
+    ) -> Iterator[tuple[str, Iterator[Passage]]]:
+        """The name of each document with its passages, which must be taken before the next one's."""
         report = CorpusReport() if report is None else report
         report.left_out = self._left_out.total()
         intake = Intake(report, bad_limit, "file or row")
         for document in self._documents:
-            used = report.records + report.repeats
-            try:
-                yield from self._read(document, intake)
-            except BadRecord as reason:
-                intake.skip(document.name, reason)
-            report.files += report.records + report.repeats > used
+            yield document.name, self._taken(document, intake)
         log.info(
             "%s: %s of %s documents used, %s files left out%s",
             self.name,
@@ -155,6 +162,15 @@ class Documents:
             self._reasons(),
         )
 
+    def _taken(self, document: _Document, intake: Intake) -> Iterator[Passage]:
+        report = intake.report
+        used = report.records + report.repeats
+        try:
+            yield from self._read(document, intake)
+        except BadRecord as reason:
+            intake.skip(document.name, reason)
+        report.files += report.records + report.repeats > used
+
     def _find(self, paths: Sequence[Path]) -> Iterator[_Document]:
         for path in paths:
             if not path.exists():
@@ -163,14 +179,14 @@ class Documents:
                     f"{_forms()}."
                 )
             if path.is_dir():
-                prefix = f"{_label(path.resolve().name)}/" if len(paths) > 1 else ""
+                prefix = f"{shown_path(path.resolve().name)}/" if len(paths) > 1 else ""
                 yield from self._walk(path, prefix)
             elif form := FORMS.get(path.suffix.lower()):
-                yield _Document(_label(path.name), path, form)
+                yield _Document(shown_path(path.name), path, form)
             else:
                 raise InputError(
-                    f"{_label(path.name)} is of no form that can be read. Give {_forms()}; or passages, one "
-                    "file alone, in .jsonl, .jsonl.gz or .tsv.gz."
+                    f"{shown_path(path.name)} is of no form that can be read. Give {_forms()}; or passages, "
+                    "one file alone, in .jsonl, .jsonl.gz or .tsv.gz."
                 )
 
     def _walk(self, root: Path, prefix: str) -> Iterator[_Document]:
@@ -184,7 +200,7 @@ class Documents:
                     self._left_out[reason] += 1
                 else:
                     place = path.relative_to(root).as_posix()
-                    yield _Document(prefix + _label(place), path, FORMS[path.suffix.lower()])
+                    yield _Document(prefix + shown_path(place), path, FORMS[path.suffix.lower()])
 
     def _check(self) -> None:
         if not self._documents:
@@ -249,8 +265,9 @@ class Documents:
         if document.path.stat().st_size > self._limits.table_bytes:
             raise BadRecord(f"more than {self._limits.table_bytes:,} bytes; split it")
         prefix = "" if self._alone else f"{document.name}#"
+        columns = self._tables.get(document.name, self._columns)
         with document.path.open("rb") as file:
-            for row in read_rows(file, document.form == "csv", self._columns):
+            for row in read_rows(file, document.form == "csv", columns):
                 try:
                     if isinstance(row, BadRow):
                         raise row.reason
@@ -260,13 +277,8 @@ class Documents:
 
 
 def _corpus_name(paths: Sequence[Path]) -> str:
-    first = _label(paths[0].resolve().name or str(paths[0])) if paths else "The corpus"
+    first = shown_path(paths[0].resolve().name or str(paths[0])) if paths else "The corpus"
     return first if len(paths) < 2 else f"{first} and {len(paths) - 1:,} more"
-
-
-def _label(path: str) -> str:
-    """A path that can be stored and shown: no control characters, none that turn the text around."""
-    return "".join("\ufffd" if unicodedata.category(sign)[0] == "C" else sign for sign in path)
 
 
 def _title_of(document: _Document) -> str:
@@ -278,7 +290,7 @@ def _unread(path: Path, inside: Path) -> str:
     if path.name.startswith("."):
         return "hidden"
     if path.suffix.lower() not in FORMS:
-        return f"of another form ({_label(path.suffix)})" if path.suffix else "of no form"
+        return f"of another form ({shown_path(path.suffix)})" if path.suffix else "of no form"
     try:
         if path.is_symlink() and not path.resolve().is_relative_to(inside):
             return "linked from elsewhere"

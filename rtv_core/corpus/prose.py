@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import unicodedata
 
 import regex
 
 from rtv_core.corpus.intake import BadRecord
 
-__all__ = ["decode", "one_line", "paragraphs"]
+__all__ = ["decode", "one_line", "paragraphs", "shown_path"]
 
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -55,6 +56,11 @@ def one_line(text: str) -> str:
     if not text.isascii():
         text = _HALF.sub("\ufffd", text)
     return " ".join(_UNSEEN.sub("", text).split())
+
+
+def shown_path(path: str) -> str:
+    """A path or name that can be stored and shown: no control characters, none that turn the text around."""
+    return "".join("\ufffd" if unicodedata.category(sign)[0] == "C" else sign for sign in path)
 
 
 def _text(data: bytes, encoding: str) -> str:

@@ -14,7 +14,7 @@ from rtv_core.corpus.intake import BadRecord
 from rtv_core.corpus.prose import BYTE_ORDER_MARKS
 from rtv_core.errors import InputError
 
-__all__ = ["FIELDS", "BadRow", "TableRow", "parse_columns", "read_rows"]
+__all__ = ["FIELDS", "BadRow", "TableRow", "known_columns", "parse_columns", "read_names", "read_rows"]
 
 FIELDS = {
     "id": ("id", "_id", "docid", "doc_id", "document_id", "passage_id", "pid"),
@@ -73,10 +73,8 @@ def read_rows(file: BinaryIO, comma: bool, columns: Mapping[str, str]) -> Iterat
     """
     lines = _Lines(file)
     delimiter = _delimiter(lines) if comma else "\t"
-    names = _next_cells(lines, delimiter)
-    if names is None:
-        raise BadRecord("no first line with the names of the columns")
-    at = _positions([name.strip() for name in names], columns)
+    names = _names(lines, delimiter)
+    at = _positions(names, columns)
     number = 0
     while True:
         line, number = lines.number + 1, number + 1
@@ -89,6 +87,18 @@ def read_rows(file: BinaryIO, comma: bool, columns: Mapping[str, str]) -> Iterat
                 number -= 1
         except BadRecord as reason:
             yield BadRow(line, reason)
+
+
+def read_names(file: BinaryIO, comma: bool) -> list[str]:
+    """The names of the columns of an open file, as in `read_rows`. Raises BadRecord if it has none."""
+    lines = _Lines(file)
+    return _names(lines, _delimiter(lines) if comma else "\t")
+
+
+def known_columns(names: Sequence[str]) -> dict[str, str]:
+    """Which of the columns give the `FIELDS`, by their names; a field that none is known for is absent."""
+    found = {field: _found(names, known) for field, known in FIELDS.items()}
+    return {field: names[at] for field, at in found.items() if at is not None}
 
 
 class _Lines(Iterator[str]):
@@ -156,23 +166,36 @@ def _next_cells(lines: _Lines, delimiter: str) -> list[str] | None:
     return cells
 
 
+def _names(lines: _Lines, delimiter: str) -> list[str]:
+    cells = _next_cells(lines, delimiter)
+    if cells is None:
+        raise BadRecord("no first line with the names of the columns")
+    return [cell.strip() for cell in cells]
+
+
 def _positions(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, int]:
     """Where the fields stand in a row. Raises BadRecord if that can't be told."""
-    lower = [name.lower() for name in names]
     at = {}
     for field, known in FIELDS.items():
-        wanted = (columns[field],) if field in columns else known
-        found = next((name for name in wanted if name.lower() in lower), None)
+        found = _found(names, (columns[field],) if field in columns else known)
         if found is None and field in columns:
             raise BadRecord(f"no column {columns[field]!r} among {_shown(names)}")
         if found is not None:
-            exact = names if found in names else lower
-            at[field] = exact.index(found if exact is names else found.lower())
+            at[field] = found
     if "text" not in at:
         raise BadRecord(
             f"no column known as the text among {_shown(names)}; say which by --columns text=NAME"
         )
     return at
+
+
+def _found(names: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """The place of the first wanted name that is there; upper and lower case count only where both are."""
+    lower = [name.lower() for name in names]
+    name = next((name for name in wanted if name.lower() in lower), None)
+    if name is None:
+        return None
+    return names.index(name) if name in names else lower.index(name.lower())
 
 
 def _shown(names: Sequence[str]) -> str:

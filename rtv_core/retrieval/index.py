@@ -41,8 +41,9 @@ from rtv_core.retrieval.manifest import (
     write_manifest,
 )
 from rtv_core.retrieval.passages import PASSAGE_FILES, PassageFile, write_passages
+from rtv_core.wire import from_plain
 
-__all__ = ["Index", "Progress", "build_index", "open_index"]
+__all__ = ["Index", "Progress", "build_index", "glance", "is_unfinished", "open_index"]
 
 SHARD = 2048
 """Passages in a file of vectors: what a stopped build loses at most."""
@@ -55,6 +56,7 @@ VECTORS = "vectors.npy"
 LEXICAL = "lexical"
 FILES = (*PASSAGE_FILES, VECTORS, *(f"{LEXICAL}/{name}" for name in LEXICAL_FILES))
 STATE = "state.json"
+MANIFEST = "manifest.json"
 LIBRARIES = ("bm25s", "faiss-cpu", "numpy", "sentence-transformers", "torch", "transformers")
 
 Progress = Callable[[int, int | None], None]
@@ -113,6 +115,20 @@ def open_index(folder: Path | str, encoder_fingerprint: str | None = None) -> In
     return index
 
 
+def glance(folder: Path) -> Manifest | None:
+    """What an index says of itself, its files unread; None if there is none, or one of another format."""
+    try:
+        plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        return from_plain(Manifest, plain) if plain["format"] == FORMAT else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def is_unfinished(out: Path) -> bool:
+    """Whether a build of `out` was begun, and would go on where it was."""
+    return (_work(out) / STATE).is_file()
+
+
 def build_index(
     corpus: Corpus | Path | str,
     out: Path | str,
@@ -148,7 +164,7 @@ def _build(
     shard: int,
 ) -> Manifest:
     _refuse_existing(out, overwrite)  # whoever held the lock before may have put it there
-    work = out.with_name(f"{out.name}.partial")
+    work = _work(out)
     state = _begin(work, _State(FORMAT, shard, corpus.sha256(), encoder.fingerprint), corpus)
     if state.passages is None:
         state = _read_corpus(corpus, work, state, report, bad_line_limit)
@@ -161,6 +177,10 @@ def _build(
     write_manifest(work, manifest)
     _publish(work, out, overwrite)
     return manifest
+
+
+def _work(out: Path) -> Path:
+    return out.with_name(f"{out.name}.partial")
 
 
 def _check_vouched(folder: Path, manifest: Manifest) -> None:
@@ -191,7 +211,7 @@ class _State:
 def _refuse_existing(out: Path, overwrite: bool) -> None:
     if not out.exists():
         return
-    if not (out / "manifest.json").is_file():
+    if not (out / MANIFEST).is_file():
         raise InputError(f"{out} exists and is no index. Name another folder with --out.")
     if not overwrite:
         raise InputError(f"The index {out} exists. Name another folder with --out, or add --overwrite.")
