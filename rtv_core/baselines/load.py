@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rtv_core.baselines.concatenated import ConcatenatedReader
 from rtv_core.baselines.joint import JointReader
+from rtv_core.baselines.offers import CONCATENATED, JOINT, RERANKER
 from rtv_core.baselines.rerank import OracleReranker, RetrievalOrder, TrainedReranker
 from rtv_core.baselines.systems import Baseline, ConcatenatedReading, RerankThenRead
 from rtv_core.errors import MismatchError, MissingError
@@ -14,9 +15,6 @@ from rtv_core.reading.reader import Reader
 from rtv_core.reading.weights import CARD, ReaderCard, input_form, load_reading_network, weights_sha256
 
 __all__ = ["CONCATENATED", "JOINT", "RERANKER", "load_baselines", "load_stage"]
-
-RERANKER, JOINT, CONCATENATED = "reranker", "joint reader", "concatenated reader"
-"""What the cards of the trained baselines call their stage."""
 
 COMMANDS = {RERANKER: "reranker", JOINT: "joint-reader", CONCATENATED: "joint-reader --concatenated"}
 

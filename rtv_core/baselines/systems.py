@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from rtv_core.records import EVIDENCE_SIZES, Candidate, Hit, Prediction, Reading, Trace, Verdict
-from rtv_core.settings import VerifierSettings
+from rtv_core.records import EVIDENCE_SIZES, Candidate, Hit, Prediction, Question, Reading, Trace, Verdict
+from rtv_core.settings import Settings, VerifierSettings
 from rtv_core.thresholds import judge
 
 if TYPE_CHECKING:
@@ -20,10 +20,13 @@ __all__ = [
     "BASELINE_TAUS",
     "Baseline",
     "ConcatenatedReading",
+    "OtherPipeline",
+    "PipelineLike",
     "RecallerAlone",
     "RerankThenRead",
     "predict",
     "scored_trace",
+    "settings_of",
 ]
 
 BASELINE_TAUS = (0.002, 0.005, 0.01, 0.015, *(round(0.02 * step, 2) for step in range(1, 50)))
@@ -102,6 +105,38 @@ class ConcatenatedReading:
 
     def read(self, trace: Trace) -> Trace:
         return _read(self, trace, trace.hits, READ, time.perf_counter())
+
+
+class PipelineLike(Protocol):
+    """A pipeline: its settings, and a whole trace for a question."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    def ask(self, question: Question) -> Trace: ...
+
+
+@dataclass(frozen=True)
+class OtherPipeline:
+    """Another whole pipeline: it retrieves for itself, and its traces have evidence and verdicts."""
+
+    name: str
+    pipeline: PipelineLike
+    weights: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def tau(self) -> float:
+        return self.pipeline.settings.verifier.tau
+
+    def read(self, trace: Trace) -> Trace:
+        return self.pipeline.ask(trace.question)
+
+
+def settings_of(system: Baseline, settings: Settings) -> Settings:
+    """The settings under which a system's trace counts: another pipeline's own, else these with its tau."""
+    if isinstance(system, OtherPipeline):
+        return system.pipeline.settings
+    return settings.with_values({"verifier.tau": system.tau, "verifier.single_answer": False})
 
 
 def _read(
