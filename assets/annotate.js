@@ -21,7 +21,6 @@
   let drafts = {}; // by place: { note, evidence, add }
   let asking = ""; // a label that waits for its gold answer
   let support = null; // the words that are selected in a passage
-  let added = null; // the place where an answer was added last, while nothing was done since
   let last = { what: "", at: 0 };
   let begun = false;
 
@@ -69,7 +68,6 @@
 
   function act(action, data = {}) {
     const wanted = { action, queue, name: localStorage.getItem(NAME) || "", token: token(), ...data };
-    if (action !== "add") added = null;
     const record = { wanted, article: item() };
     if (flight) waiting.push(record);
     else post(record);
@@ -133,10 +131,9 @@
       drafts = kept();
     } else if (drawn("item") && fed.dataset.queue === undefined) queue = "";
     if (record && record.wanted.action === "judge") forget(record.wanted.place);
-    if (record && record.wanted.action === "add") {
-      added = record.wanted.place;
-      cleared(record.article);
-    }
+    if (record && record.wanted.action === "add") cleared(record.article);
+    const additions = record && record.article && $(".added-part", record.article);
+    if (additions && drawn("added")) put(additions, drawn("added"));
     if (drawn("item")) chain(drawn("item"), drawn("ahead"), record);
     else busy(item(), false);
     address();
@@ -175,6 +172,7 @@
       busy(now, false);
       return;
     }
+    const top = same ? $(".right", now)?.scrollTop : 0;
     slot("item").replaceChildren(article);
     asking = "";
     support = null;
@@ -185,8 +183,8 @@
       if (draft.add) $("[data-add-field]", article).value = draft.add;
       if (draft.evidence) press(article, draft.evidence);
     }
-    $(".right", article)?.scrollTo(0, 0);
-    if (scrollY > 0) scrollTo(0, 0);
+    $(".right", article)?.scrollTo(0, top);
+    if (scrollY > 0 && !same) scrollTo(0, 0);
     if (open()) article.focus({ preventScroll: true });
   }
 
@@ -310,8 +308,7 @@
 
   function undo() {
     if (!queue || twice("step")) return;
-    if (added !== null) act("unadd", { place: added });
-    else act("undo");
+    act("undo");
   }
 
   // An answer that nobody gave -----------------------------------------------------------------------------------
@@ -410,7 +407,6 @@
     skip,
     undo,
     redo: () => twice("step") || act("redo"),
-    unadd: undo,
     change: (found) => act("open", { place: Number(found.dataset.place) }),
     quick: (found) => {
       const form = { run: found.dataset.run, strategy: "paper", count: "50", seed: "0", overlap: "1", blind: true };

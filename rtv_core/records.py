@@ -29,6 +29,7 @@ __all__ = [
     "RunQuestion",
     "Source",
     "Span",
+    "Support",
     "Trace",
     "Verdict",
 ]
@@ -215,13 +216,28 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
+class Support:
+    """Where an answer stands: characters [start, end) of a passage's text, and the words there.
+
+    Of very many words the first 300 characters are kept.
+    """
+
+    passage_id: str
+    start: int
+    end: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """What one person said of one candidate (or of an answer nobody recalled) of one trace.
 
     `label` is one of "listed", "variant", "unlisted", "invalid", "unsure"; `evidence` one of "supports",
     "insufficient", "contradicts", "other-entity" or "" (not said). `gold` names the gold answer that a
-    variant (or a listed answer) equals. `recalled` is False for an answer that was typed in. `p_right`, `tau`
-    and `k` are what the page showed; `blind` is False when score and gold could be seen before judging.
+    variant (or a listed answer) equals. `support` is the place in one of the trace's passages that shows the
+    answer to be right, where a person named one. `recalled` is False for an answer that was typed in.
+    `p_right`, `tau` and `k` are what the page showed; `blind` is False when score and gold could be seen
+    before judging.
     """
 
     trace_id: str
@@ -232,6 +248,7 @@ class Judgement:
     evidence: str = ""
     gold: str = ""
     note: str = ""
+    support: Support | None = None
     recalled: bool = True
     blind: bool = False
     p_right: float | None = None

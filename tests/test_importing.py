@@ -349,10 +349,10 @@ def test_what_is_no_export_is_refused(tmp_path: Path) -> None:
 
 def test_a_newer_schema_is_refused(store: JudgementStore, tmp_path: Path) -> None:
     row = json.loads(next(export_jsonl(store))) | {"schema": SCHEMA + 1, "mood": "good"}
-    with pytest.raises(InputError, match=r"line 1: written by a newer version \(schema 2; this one reads up"):
+    with pytest.raises(InputError, match=r"line 1: written by a newer version \(schema 3; this one reads up"):
         import_judgements(written(tmp_path / "file", [json.dumps(row)]), tmp_path / "one.db")
-    newer = "schema,mood\r\n2,good\r\n"
-    with pytest.raises(InputError, match=r"newer version \(schema 2"):
+    newer = "schema,mood\r\n3,good\r\n"
+    with pytest.raises(InputError, match=r"newer version \(schema 3"):
         import_judgements(written(tmp_path / "file", [newer]), tmp_path / "one.db")
 
 

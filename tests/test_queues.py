@@ -300,16 +300,16 @@ def test_undo_gives_items_back_step_by_step_after_a_restart_and_redo_takes_them(
     assert desk.queues.next(queue, "Ann").place == 4
 
     again = QueueStore(desk.path, clock=desk.clock)
-    assert [again.undo(queue, "Ann").place for _ in range(3)] == [3, 2, 1]
+    assert [again.undo(queue, "Ann").item.place for _ in range(3)] == [3, 2, 1]
     assert again.undo(queue, "Ann") is None
     assert desk.judgements.current() == []
     assert again.next(queue, "Ann").place == 1
     assert again.next(queue, "Bob").place == 5
 
     later = QueueStore(desk.path, clock=desk.clock)
-    assert [later.redo(queue, "Ann").place for _ in range(2)] == [1, 2]
+    assert [later.redo(queue, "Ann").item.place for _ in range(2)] == [1, 2]
     assert later.next(queue, "Ann").place == 3
-    assert later.redo(queue, "Ann").place == 3
+    assert later.redo(queue, "Ann").item.place == 3
     assert later.redo(queue, "Ann") is None
     assert later.next(queue, "Ann").place == 4
     assert later.progress(queue, "Ann").done == 3
@@ -321,9 +321,9 @@ def test_the_item_undone_last_comes_first(desk: Desk) -> None:
     for _ in range(6):
         desk.clock.pass_minutes(1)
         desk.judge(desk.queues.next(queue, "Ann"), "Ann")
-    assert desk.queues.undo(queue, "Ann").place == 1  # the skipped one was judged last
+    assert desk.queues.undo(queue, "Ann").item.place == 1  # the skipped one was judged last
     desk.clock.pass_minutes(1)
-    assert desk.queues.undo(queue, "Ann").place == 6
+    assert desk.queues.undo(queue, "Ann").item.place == 6
     assert desk.queues.next(queue, "Ann").place == 6
 
 
@@ -332,9 +332,9 @@ def test_undo_of_a_changed_verdict_brings_the_earlier_one_back(desk: Desk) -> No
     item = desk.queues.next(queue, "Ann")
     desk.judge(item, "Ann", "unlisted")
     desk.judge(item, "Ann", "invalid")
-    assert desk.queues.undo(queue, "Ann") == item
+    assert desk.queues.undo(queue, "Ann").item == item
     assert [j.label for j in desk.judgements.current()] == ["unlisted"]
-    assert desk.queues.undo(queue, "Ann") == item
+    assert desk.queues.undo(queue, "Ann").item == item
     assert desk.judgements.current() == []
 
 
@@ -517,7 +517,7 @@ def test_the_item_after_is_claimed_too_but_the_one_before_stays_the_next(desk: D
     assert desk.queues.ahead(queue, 2, "Ann").place == 4
     desk.queues.skip(queue, 2, "Ann")
     assert desk.queues.next(queue, "Ann").place == 4
-    assert desk.queues.undo(queue, "Ann").place == desk.queues.next(queue, "Ann").place == 1
+    assert desk.queues.undo(queue, "Ann").item.place == desk.queues.next(queue, "Ann").place == 1
 
 
 def test_nothing_lies_ahead_of_the_last_item(desk: Desk) -> None:

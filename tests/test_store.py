@@ -566,7 +566,7 @@ def test_jsonl_holds_every_field_and_the_provenance(store: JudgementStore, trace
     record = json.loads(line)
     assert set(record) == set(COLUMNS)
     assert record.pop("provenance") == {"model": "one"}
-    assert record.pop("schema") == 1
+    assert record.pop("schema") == 2
     assert Judgement(**record) == saved
 
 
@@ -591,6 +591,7 @@ def test_csv_has_a_header_and_plain_values(store: JudgementStore, trace_id: str)
         "evidence": "",
         "gold": "",
         "note": "",
+        "support": "",
         "annotator": "Ann",
         "at": saved.at,
         "blind": "true",
@@ -600,7 +601,7 @@ def test_csv_has_a_header_and_plain_values(store: JudgementStore, trace_id: str)
         "k": "5",
         "trace_id": trace_id,
         "provenance": '{"model": "one"}',
-        "schema": "1",
+        "schema": "2",
     }
 
 

@@ -14,11 +14,12 @@ from sqlite_utils import Database
 from rtv_core.errors import StoreError
 from rtv_core.store.migrations import migrate
 
-__all__ = ["connect", "plain_errors", "transaction"]
+__all__ = ["connect", "one_connection", "plain_errors", "transaction"]
 
 BUSY_SECONDS = 5.0
 
 _TURNS: dict[Path, threading.Lock] = {}
+_KEPT = threading.local()
 
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full. Free some space, then save again",
@@ -37,6 +38,9 @@ _REASONS = {
 def connect(path: Path) -> Iterator[Database]:
     """A connection with the newest schema, closed afterwards. SQLite objects must stay in their thread."""
     with plain_errors(path):
+        if (kept := getattr(_KEPT, "open", {}).get(path)) is not None:
+            yield kept
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         db = Database(sqlite3.connect(path, timeout=BUSY_SECONDS), execute_plugins=False)
         try:
@@ -46,6 +50,18 @@ def connect(path: Path) -> Iterator[Database]:
             yield db
         finally:
             db.close()
+
+
+@contextmanager
+def one_connection(path: Path) -> Iterator[None]:
+    """Lets all calls of this thread inside share a connection: to open one takes longer than most reads."""
+    with connect(path) as db:
+        before = getattr(_KEPT, "open", {})
+        _KEPT.open = {**before, path: db}
+        try:
+            yield
+        finally:
+            _KEPT.open = before
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from sqlite_utils import Database
 
 from rtv_core.errors import InputError, MissingError
 from rtv_core.records import Judgement
+from rtv_core.store.supports import read_support, write_support
 from rtv_core.store.traces import bindable
 from rtv_core.store.validation import FLAGS
 from rtv_core.text import answer_key
@@ -28,6 +29,7 @@ def event_row(judgement: Judgement, token: str) -> dict[str, Any]:
         "kind": "judge",
         "token": token,
         "answer_key": answer_key(judgement.answer) or judgement.answer,
+        "support": write_support(judgement.support),
     }
     del row["question"]
     return row
@@ -35,7 +37,8 @@ def event_row(judgement: Judgement, token: str) -> dict[str, Any]:
 
 def read_judgement(row: Mapping[str, Any]) -> Judgement:
     """The judgement of a "judge" event that was read with its trace's question."""
-    return Judgement(**{name: bool(row[name]) if name in FLAGS else row[name] for name in _FIELDS})
+    values = {name: bool(row[name]) if name in FLAGS else row[name] for name in _FIELDS}
+    return Judgement(**values | {"support": read_support(row["support"])})
 
 
 def stored_trace(db: Database, trace_id: str) -> Mapping[str, Any]:

@@ -15,8 +15,11 @@ from rtv_core.wire import to_json, to_plain
 
 __all__ = ["COLUMNS", "SCHEMA", "export_csv", "export_jsonl", "guarded", "unguarded"]
 
-SCHEMA = 1
-"""The version of what a row holds. A reader refuses rows of a newer one than its own."""
+SCHEMA = 2
+"""The version of what a row holds. A reader refuses rows of a newer one than its own.
+
+Schema 1 had no `support`: the place stood in the note, from where the import takes it.
+"""
 
 COLUMNS = (
     "question",
@@ -25,6 +28,7 @@ COLUMNS = (
     "evidence",
     "gold",
     "note",
+    "support",
     "annotator",
     "at",
     "blind",
@@ -38,7 +42,8 @@ COLUMNS = (
 )
 """The CSV header, and the keys of a JSONL line. All but the last two are the fields of `records.Judgement`.
 
-In CSV an unknown number is empty, a truth value is true or false, and `provenance` is a JSON object.
+In CSV an unknown number is empty, a truth value is true or false, and `provenance` and `support` are JSON
+objects (no support: empty).
 """
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")

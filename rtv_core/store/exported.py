@@ -12,27 +12,33 @@ from pathlib import Path
 from typing import Any
 
 from rtv_core.errors import InputError, RtvError
-from rtv_core.records import Judgement
+from rtv_core.records import Judgement, Support
 from rtv_core.store.export import COLUMNS, SCHEMA, unguarded
 from rtv_core.store.given import given_trace
 from rtv_core.store.traces import trace_row
 from rtv_core.store.validation import checked_judgement, checked_text
+from rtv_core.wire import from_plain
 
 __all__ = ["Entry", "read_export"]
 
 JUDGEMENT = tuple(f.name for f in fields(Judgement))
 TRACE = ("trace_id", "trace")
+SINCE_2 = ("support",)
 NUMBERS = {"p_right": float, "tau": float, "k": int, "schema": int}
 TRUTH = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One judgement, or the row of one trace, and the place where it stands, for messages."""
+    """One judgement, or the row of one trace, and the place where it stands, for messages.
+
+    `schema` is the judgement's; before 2 a support may stand in its note.
+    """
 
     place: str
     judgement: Judgement | None = None
     trace: Mapping[str, Any] | None = None
+    schema: int = SCHEMA
 
 
 def read_export(path: Path | str) -> Iterator[Entry]:
@@ -92,11 +98,12 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 "cut off or was edited: export it again."
             )
         row = dict(zip(header, cells, strict=True))
+        schema = 1
         if row.get("schema", "").isdecimal():  # a newer version may well have other columns
-            _check_schema({"schema": int(row["schema"])})
-        _check_header(f"{path}, line {place}", header)
+            schema = _check_schema({"schema": int(row["schema"])})
+        _check_header(f"{path}, line {place}", header, schema)
         yield number, {name: _value(f"{path}, line {number}", name, cell) for name, cell in row.items()}
-    _check_header(f"{path}, line {place}", header)
+    _check_header(f"{path}, line {place}", header, schema=1)
 
 
 def _csv_lines(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
@@ -117,8 +124,8 @@ def _csv_lines(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
             yield number, cells
 
 
-def _check_header(place: str, header: list[str]) -> None:
-    wanted = [name for name in COLUMNS if name != "schema"]
+def _check_header(place: str, header: list[str], schema: int) -> None:
+    wanted = [name for name in COLUMNS if name != "schema" and (schema > 1 or name not in SINCE_2)]
     if missing := [name for name in wanted if name not in header]:
         raise InputError(
             f"{place}: the column {missing[0]!r} is missing. Give a CSV file, with commas, that was exported "
@@ -136,11 +143,13 @@ def _value(place: str, name: str, cell: str) -> Any:
             raise InputError(f"{place}: field {name!r} is {cell!r:.60}; it must be a number.") from error
     if name in ("blind", "recalled"):
         return TRUTH.get(cell.lower(), cell)  # spreadsheets write them in capitals
-    if name == "provenance":
+    if name == "support" and not cell:
+        return None
+    if name in ("provenance", "support"):
         try:
             return json.loads(cell, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{place}: field 'provenance' is not valid JSON: {error}.") from error
+            raise InputError(f"{place}: field {name!r} is not valid JSON: {error}.") from error
     return unguarded(cell)
 
 
@@ -148,7 +157,8 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _check_schema(row: Mapping[str, Any]) -> None:
+def _check_schema(row: Mapping[str, Any]) -> int:
+    """The row's schema; none is the first."""
     schema = 1 if row.get("schema") is None else row["schema"]
     if type(schema) is not int or schema < 1:
         raise InputError(f"field 'schema' is {schema!r:.60}; it must be a whole number from 1.")
@@ -157,6 +167,7 @@ def _check_schema(row: Mapping[str, Any]) -> None:
             f"written by a newer version (schema {schema}; this one reads up to {SCHEMA}). Update this "
             "program."
         )
+    return schema
 
 
 def _trace(place: str, row: Mapping[str, Any]) -> Entry:
@@ -171,13 +182,24 @@ def _trace(place: str, row: Mapping[str, Any]) -> Entry:
 
 
 def _judgement(place: str, row: Mapping[str, Any]) -> Entry:
+    schema = _check_schema(row)
+    if schema == 1:
+        row = dict.fromkeys(SINCE_2) | row
     _check_fields(row, (*JUDGEMENT, "provenance"))
     for name in ("trace_id", "question"):
         checked_text(name, row[name], visible=True)
     if not isinstance(row["provenance"], dict):
         raise InputError(f"field 'provenance' is {row['provenance']!r:.60}; it must be an object.")
-    values = {name: row[name] for name in JUDGEMENT} | {"at": _time(row["at"])}
-    return Entry(place, judgement=checked_judgement(Judgement(**values)))
+    values = {name: row[name] for name in JUDGEMENT}
+    values |= {"at": _time(row["at"]), "support": _support(row["support"])}
+    return Entry(place, judgement=checked_judgement(Judgement(**values)), schema=schema)
+
+
+def _support(value: Any) -> Support | None:
+    try:
+        return None if value is None else from_plain(Support, value)
+    except TypeError as error:
+        raise InputError(f"field 'support' is no support: {error}.") from error
 
 
 def _check_fields(row: Mapping[str, Any], wanted: tuple[str, ...]) -> None:

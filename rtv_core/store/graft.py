@@ -20,7 +20,20 @@ from rtv_core.wire import to_json
 
 __all__ = ["Graft"]
 
-CONTENT = ("answer", "label", "evidence", "gold", "note", "recalled", "blind", "p_right", "tau", "k", "at")
+CONTENT = (
+    "answer",
+    "label",
+    "evidence",
+    "gold",
+    "note",
+    "support",
+    "recalled",
+    "blind",
+    "p_right",
+    "tau",
+    "k",
+    "at",
+)
 
 Place = tuple[str, str, str]
 """Trace, annotator and answer key."""

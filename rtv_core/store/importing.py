@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -14,8 +14,9 @@ from rtv_core.store.database import transaction
 from rtv_core.store.events import on_trace, spellings_on, stored_trace
 from rtv_core.store.exported import Entry, read_export
 from rtv_core.store.graft import Graft
+from rtv_core.store.supports import check_in_passages, out_of_note, passage_texts
 from rtv_core.store.traces import insert_trace
-from rtv_core.wire import to_json
+from rtv_core.wire import to_json, to_plain
 
 __all__ = ["Imported", "import_judgements"]
 
@@ -50,16 +51,22 @@ def import_judgements(path: Path | str, store: Path | str) -> Imported:
             row = stored_trace(db, trace_id)
             return row["question"], spellings_on(row)
 
+        @cache
+        def texts(trace_id: str) -> Mapping[str, str]:
+            return passage_texts(stored_trace(db, trace_id)["body"])
+
         graft, new, known = Graft(db), 0, 0
         for entry in entries:
             if entry.judgement is not None:
                 try:
                     judgement = _on_own_trace(entry.judgement, *candidates(entry.judgement.trace_id))
+                    token = _token(judgement)
+                    judgement = _supported(judgement, entry.schema, texts)
                 except MissingError as error:
                     raise _no_trace(entry, store) from error
                 except InputError as error:
                     raise InputError(f"{entry.place}: {error}") from error
-                is_new = graft.judge(judgement, _token(judgement))[1]
+                is_new = graft.judge(judgement, token)[1]
                 new, known = new + is_new, known + (not is_new)
         graft.finish()
         return Imported(new, known, db.table("traces").count - had)
@@ -96,5 +103,19 @@ def _on_own_trace(judgement: Judgement, question: str, spellings: frozenset[str]
     return typed
 
 
+def _supported(judgement: Judgement, schema: int, texts: Callable[[str], Mapping[str, str]]) -> Judgement:
+    """The judgement with its support checked on its trace; of the first schema, taken out of the note."""
+    if judgement.support is not None:
+        check_in_passages(judgement.support, texts(judgement.trace_id))
+    elif schema == 1 and not judgement.recalled:
+        note, support = out_of_note(judgement.note, texts(judgement.trace_id))
+        return replace(judgement, note=note, support=support)
+    return judgement
+
+
 def _token(judgement: Judgement) -> str:
-    return f"import:{hashlib.sha256(to_json(judgement).encode()).hexdigest()[:32]}"
+    """As earlier versions made it where they knew all of the judgement."""
+    plain = to_plain(judgement)
+    if judgement.support is None:
+        del plain["support"]
+    return f"import:{hashlib.sha256(to_json(plain).encode()).hexdigest()[:32]}"

@@ -19,6 +19,7 @@ from rtv_core.errors import InputError, StoreError
 from rtv_core.records import Judgement, Trace
 from rtv_core.store.database import connect, plain_errors, transaction
 from rtv_core.store.events import event_row, on_trace, read_judgement, spellings_on, stored_trace
+from rtv_core.store.supports import check_in_passages, passage_texts
 from rtv_core.store.traces import bindable, insert_trace, now, question_key, read_trace, trace_row
 from rtv_core.store.validation import checked_judgement, checked_name, checked_token, composed
 
@@ -79,13 +80,16 @@ class JudgementStore:
 
         `token` names the click or key press: sent again with the same judgement, nothing more is written.
         An answer typed in (`recalled` False) that has a candidate's key counts as that candidate. Raises
-        MissingError for an unknown trace and InputError for anything not allowed.
+        MissingError for an unknown trace and InputError for anything not allowed, such as a support whose
+        words don't stand where it says.
         """
         token = checked_token(token)
         judgement = checked_judgement(judgement)
         with transaction(self._path) as db:
             trace = stored_trace(db, judgement.trace_id)
             judgement = on_trace(judgement, trace["question"], spellings_on(trace))
+            if judgement.support is not None:
+                check_in_passages(judgement.support, passage_texts(trace["body"]))
             if (saved := _by_token(db, judgement.annotator, token)) is not None:
                 return _same(saved, judgement, token)
             judgement = replace(judgement, at=now())

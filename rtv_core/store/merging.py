@@ -38,6 +38,7 @@ TABLES = (
     "queue_items",
     "claims",
     "events",
+    "filter_events",
 )
 """All that a database holds, in the order in which it is merged."""
 
@@ -80,6 +81,7 @@ def merge(other: Path | str, store: Path | str) -> Merged:
         queues = _merge_queues(source, db, runs, count, renamed)
         _merge_claims(source, db, queues, count)
         _merge_events(source, db, count)
+        _merge_filters(source, db)
         names = ("traces", "runs", "questions", "queues", "claims", "judgements", "steps")
         return Merged(*(count[name] for name in names), tuple(renamed.items()))
 
@@ -206,6 +208,13 @@ def _merge_events(source: Database, db: Database, count: Counter[str]) -> None:
         else:
             count["steps"] += graft.step(event["kind"], event["at"], ids[event["target"]])
     graft.finish()
+
+
+def _merge_filters(source: Database, db: Database) -> None:
+    """A saved filter comes with its history where its owner never had one of its name."""
+    here = set(db.execute("SELECT owner, name FROM filter_events"))
+    rows = source.query("SELECT owner, name, conditions, at FROM filter_events ORDER BY id")
+    _insert(db, "filter_events", [row for row in rows if (row["owner"], row["name"]) not in here])
 
 
 def _names(name: str, content: Any) -> Iterable[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from sqlite_utils import Database
 
 from rtv_core.errors import StoreError
+from rtv_core.store.supports import out_of_note, passage_texts, write_support
 
 __all__ = ["STEPS", "migrate", "version"]
 
@@ -224,7 +225,59 @@ def step_2(db: Database) -> None:
         )
 
 
-STEPS: tuple[Callable[[Database], None], ...] = (step_1, step_2)
+def step_3(db: Database) -> None:
+    """Where an answer stands has a column, `support`: a JSON object.
+
+    Before, it was the last line of the note of an answer that nobody had recalled.
+    """
+    db.execute("ALTER TABLE events ADD COLUMN support TEXT")
+    rows = db.execute(
+        """
+        SELECT events.id, events.note, traces.body
+        FROM events JOIN traces ON traces.id = events.trace_id
+        WHERE NOT events.recalled AND instr(events.note, 'supported by passage ')
+        """
+    ).fetchall()
+    (locked,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'events_no_update'").fetchone()
+    db.execute("DROP TRIGGER events_no_update")
+    for id_, note, body in rows:
+        said, support = out_of_note(note, passage_texts(body))
+        if support is not None:
+            db.execute(
+                "UPDATE events SET note = ?, support = ? WHERE id = ?", [said, write_support(support), id_]
+            )
+    db.execute(locked)
+    _add_filters_and_sources(db)
+
+
+def _add_filters_and_sources(db: Database) -> None:
+    """Part of step 3: filters that people keep, as a log, and how many passages hold a question's gold.
+
+    `conditions` is NULL where a filter was deleted, `sources` where nobody counted yet.
+    """
+    db.execute(
+        """
+        CREATE TABLE filter_events (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            owner TEXT NOT NULL,
+            name TEXT NOT NULL,
+            conditions TEXT,
+            at TEXT NOT NULL
+        )
+        """
+    )
+    db.execute("CREATE INDEX filter_events_name ON filter_events (owner, name)")
+    for change in ("UPDATE", "DELETE"):
+        db.execute(
+            f"""
+            CREATE TRIGGER filter_events_no_{change.lower()} BEFORE {change} ON filter_events
+            BEGIN SELECT RAISE(ABORT, 'history is never rewritten'); END
+            """
+        )
+    db.execute("ALTER TABLE run_questions ADD COLUMN sources INTEGER")
+
+
+STEPS: tuple[Callable[[Database], None], ...] = (step_1, step_2, step_3)
 
 
 def version(db: Database) -> int:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from sqlite_utils import Database
@@ -22,6 +22,7 @@ from sqlite_utils import Database
 from rtv_core.errors import InputError, MissingError
 from rtv_core.records import QueueItem, QueuePlan
 from rtv_core.store.database import connect, transaction
+from rtv_core.store.ledger import JUDGED, Claim, Ledger
 from rtv_core.store.traces import bindable
 from rtv_core.store.validation import checked_name, checked_text
 from rtv_core.text import answer_key
@@ -35,13 +36,14 @@ __all__ = [
     "Queue",
     "QueueStore",
     "Standing",
+    "Step",
     "id_of_queue",
 ]
 
 HOLD_SECONDS = 30 * 60
 """How long a claim without a verdict keeps an item from others."""
 
-PACE_ITEMS = 20
+LEDGERS_KEPT = 64
 LONGEST_NAME = 200
 
 _COLUMNS = ("strategy", "seed", "overlap", "blind")
@@ -61,21 +63,13 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """An item that an annotator holds since `at`, without a verdict yet."""
-
-    place: int
-    annotator: str
-    at: str
-
-
-@dataclass(frozen=True, slots=True)
 class Progress:
     """Where an annotator stands in a queue.
 
     `done` items have the annotator's verdict; `left` are still wanted of them, those that others hold just
     now included. `finished` of the queue's `items` have all the verdicts that its overlap asks for.
-    `seconds_each` is the median of the last 20 items, None before the first.
+    `seconds_each` is the median of the last 20 items, None before the first. `skipped` items were put off
+    and are not judged yet.
     """
 
     done: int
@@ -83,6 +77,7 @@ class Progress:
     finished: int
     items: int
     seconds_each: float | None
+    skipped: int = 0
 
     @property
     def total(self) -> int:
@@ -121,6 +116,15 @@ class Standing:
     unplaced: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What an undo or redo changed: the verdict on `item`, or on an `answer` that was `added` beside it."""
+
+    item: QueueItem
+    answer: str
+    added: bool
+
+
 def id_of_queue(run_id: str, name: str) -> str:
     """The id of a run's queue of this name: the first 16 hex digits of a SHA-256 over both."""
     return hashlib.sha256(f"{run_id}\n{name}".encode()).hexdigest()[:16]
@@ -142,6 +146,8 @@ class QueueStore:
         self._path = Path(path)
         self._hold = timedelta(seconds=hold_seconds)
         self._clock = clock
+        self._ledgers: dict[str, tuple[Queue, Ledger]] = {}
+        self._reading = threading.Lock()
         with connect(self._path):
             pass
 
@@ -182,8 +188,8 @@ class QueueStore:
 
     def item(self, queue_id: str, place: int) -> QueueItem:
         """One item; places count from 1."""
-        with connect(self._path) as db:
-            return _item(db, _queue(db, queue_id), place)
+        with self._read(queue_id) as (queue, ledger):
+            return _item(queue, ledger, place)
 
     def next(self, queue_id: str, annotator: str) -> QueueItem | None:
         """The item that the annotator is to judge now, claimed; None when there is none for them just now.
@@ -192,54 +198,50 @@ class QueueStore:
         longest ago. An item is open while the annotators who judged or hold it are fewer than the queue's
         overlap, this one not counted. Asked again before the verdict, it is the same item.
         """
-        annotator = checked_name(annotator)
+        annotator, since = checked_name(annotator), self._since()
         with transaction(self._path) as db:
-            queue = _queue(db, queue_id)
-            state = _state(db, queue, self._since())
-            if (place := state.next_for(annotator)) is None:
-                return None
-            held = state.held[place].get(annotator)
+            with self._opened(db, queue_id) as (queue, ledger):
+                if (place := ledger.next_for(annotator, since)) is None:
+                    return None
+                item, held = ledger.items[place], ledger.claim(place, annotator, since)
             if held is None or held.at < self._since(share=0.5):
                 self._log(db, queue, place, annotator, "claim")
-            return _item(db, queue, place)
+            return item
 
     def ahead(self, queue_id: str, place: int, annotator: str) -> QueueItem | None:
         """The item that comes to the annotator after the one at `place`, claimed too; None if there is none.
 
         `next` still gives the one at `place` while that is held. So a page can have the next item ready.
         """
-        annotator = checked_name(annotator)
+        annotator, since = checked_name(annotator), self._since()
         with transaction(self._path) as db:
-            queue = _queue(db, queue_id)
-            state = _state(db, queue, self._since())
-            if (after := state.next_for(annotator, besides=place)) is None:
-                return None
-            if annotator not in state.held[after]:
+            with self._opened(db, queue_id) as (queue, ledger):
+                if (after := ledger.next_for(annotator, since, besides=place)) is None:
+                    return None
+                item = ledger.items[after]
+                is_new = ledger.claim(after, annotator, since) is None
+                holds = ledger.claim(place, annotator, since) is not None
+            if is_new:
                 self._log(db, queue, after, annotator, "claim")
-                if annotator in state.held[place]:
+                if holds:
                     self._log(db, queue, place, annotator, "claim")  # what is claimed last comes first
-            return _item(db, queue, after)
+            return item
 
     def standing(self, queue_id: str, place: int, annotator: str) -> Standing:
         """What an item is to an annotator just now."""
         annotator = checked_name(annotator)
-        with connect(self._path) as db:
-            queue = _queue(db, queue_id)
-            item = _item(db, queue, place)
-            state = _state(db, queue, self._since())
-            sql = f"{_ITEMS} AND item.position = ? AND item.place <> ? ORDER BY item.place"
-            rows = db.execute(sql, [queue.id, item.position, item.place])
-            others = tuple(QueueItem(*row) for row in rows)
-            has_gold = item.position in _with_gold(db, queue)
-        waiting = any(state.may_come(other.place, annotator) for other in others)
-        return Standing(
-            item,
-            annotator in state.judged.get(place, ()),
-            state.is_free(place, annotator),
-            others,
-            waiting,
-            has_gold and not waiting and state.is_unplaced(place, annotator),
-        )
+        with self._read(queue_id) as (queue, ledger):
+            item = _item(queue, ledger, place)
+            others = ledger.others(item)
+            waiting = any(ledger.may_come(other.place, annotator) for other in others)
+            return Standing(
+                item,
+                annotator in ledger.judges(place),
+                ledger.is_free(place, annotator, self._since()),
+                others,
+                waiting,
+                item.position in ledger.with_gold and not waiting and ledger.is_unplaced(place, annotator),
+            )
 
     def unplaced(self, queue_id: str, annotator: str) -> list[QueueItem]:
         """The items that the annotator called right while the gold was hidden, and now is to place in it.
@@ -248,16 +250,8 @@ class QueueStore:
         the annotator, so that seeing the gold spoils nothing. The one judged last comes first.
         """
         annotator = checked_name(annotator)
-        with connect(self._path) as db:
-            queue = _queue(db, queue_id)
-            state = _state(db, queue, self._since())
-            if not (right := state.unplaced(annotator)):
-                return []
-            items = {item.place: item for item in _items(db, queue.id)}
-            gold = _with_gold(db, queue)
-        coming = {item.position for item in items.values() if state.may_come(item.place, annotator)}
-        found = (items[place] for place in right)
-        return [item for item in found if item.position in gold and item.position not in coming]
+        with self._read(queue_id) as (_, ledger):
+            return ledger.unplaced(annotator)
 
     def skip(self, queue_id: str, place: int, annotator: str) -> None:
         """Let an item go for now: others may take it, and it comes back to the annotator at the end."""
@@ -267,53 +261,65 @@ class QueueStore:
         """End an annotator's claim on an item without putting the item off."""
         self._let_go(queue_id, place, annotator, "release")
 
-    def undo(self, queue_id: str, annotator: str) -> QueueItem | None:
-        """Take back the annotator's last verdict in a queue; its item, claimed again, or None without one.
+    def undo(self, queue_id: str, annotator: str) -> Step | None:
+        """Take back the last verdict of an annotator in a queue; None without one.
 
-        An item that was judged twice has its earlier verdict again.
+        Answers that the annotator added to the queue's questions count among the verdicts. An item that was
+        judged twice has its earlier verdict again; one that has none any more is claimed again.
         """
         return self._step("undo", _LAST_LIVE, queue_id, annotator)
 
-    def redo(self, queue_id: str, annotator: str) -> QueueItem | None:
+    def redo(self, queue_id: str, annotator: str) -> Step | None:
         """Restore the verdict taken back last; None when there is nothing, or a verdict came since."""
         return self._step("redo", _LAST_UNDONE, queue_id, annotator)
 
     def claims(self, queue_id: str) -> list[Claim]:
         """What is held just now, by place."""
-        with connect(self._path) as db:
-            state = _state(db, _queue(db, queue_id), self._since())
-        found = [claim for holders in state.held.values() for claim in holders.values()]
-        return sorted(found, key=lambda claim: (claim.place, claim.annotator))
+        with self._read(queue_id) as (_, ledger):
+            return ledger.claims(self._since())
 
     def progress(self, queue_id: str, annotator: str) -> Progress:
         """How far the annotator is, and at what pace."""
         annotator = checked_name(annotator)
-        with connect(self._path) as db:
-            queue = _queue(db, queue_id)
-            judged = _state(db, queue, self._since()).judged
-            return _progress(queue, judged, annotator, _pace(db, queue, annotator))
+        with self._read(queue_id) as (queue, ledger):
+            return _progress(queue, ledger, annotator)
 
     def contributions(self, queue_id: str) -> list[Contribution]:
         """Everyone who judged an item of a queue, or ever claimed one, by name."""
-        with connect(self._path) as db:
-            queue = _queue(db, queue_id)
-            judged = _state(db, queue, self._since()).judged
-            names = {"queue": queue.id, "run": queue.run_id}
-            last = dict(db.execute(f"SELECT annotator, max(at) FROM ({_LIVE}) GROUP BY annotator", names))
-            claimed = db.execute("SELECT DISTINCT annotator FROM claims WHERE queue_id = ?", [queue.id])
-            people = sorted({*last, *(annotator for (annotator,) in claimed)})
+        with self._read(queue_id) as (queue, ledger):
             return [
-                Contribution(who, _progress(queue, judged, who, _pace(db, queue, who)), last.get(who, ""))
-                for who in people
+                Contribution(who, _progress(queue, ledger, who), ledger.last_at(who))
+                for who in ledger.people()
             ]
+
+    @contextmanager
+    def _read(self, queue_id: str) -> Iterator[tuple[Queue, Ledger]]:
+        with connect(self._path) as db, self._opened(db, queue_id) as opened:
+            yield opened
+
+    @contextmanager
+    def _opened(self, db: Database, queue_id: str) -> Iterator[tuple[Queue, Ledger]]:
+        """A queue with its ledger as of now, for this thread alone. In a transaction, before any write."""
+        with self._reading:
+            key = bindable(queue_id)
+            opened = self._ledgers.pop(key, None)
+            if opened is None or not _is_there(db, key):
+                queue = _queue(db, key)
+                opened = queue, Ledger(db, queue.id, queue.run_id, queue.plan.overlap)
+            self._ledgers[key] = opened
+            if len(self._ledgers) > LEDGERS_KEPT:
+                del self._ledgers[next(iter(self._ledgers))]
+            opened[1].refresh(db)
+            yield opened
 
     def _let_go(self, queue_id: str, place: int, annotator: str, kind: str) -> None:
         annotator = checked_name(annotator)
         with transaction(self._path) as db:
-            queue = _queue(db, queue_id)
-            self._log(db, queue, _item(db, queue, place).place, annotator, kind)
+            with self._opened(db, queue_id) as (queue, ledger):
+                item = _item(queue, ledger, place)
+            self._log(db, queue, item.place, annotator, kind)
 
-    def _step(self, kind: str, target_sql: str, queue_id: str, annotator: str) -> QueueItem | None:
+    def _step(self, kind: str, target_sql: str, queue_id: str, annotator: str) -> Step | None:
         """Append an undo or redo of the judgement that `target_sql` finds."""
         annotator = checked_name(annotator)
         with transaction(self._path) as db:
@@ -321,12 +327,13 @@ class QueueStore:
             names = {"queue": queue.id, "run": queue.run_id, "annotator": annotator}
             if (row := db.execute(target_sql, names).fetchone()) is None:
                 return None
-            target, trace_id, place = row
+            target, trace_id, answer, place, added = row
+            item = QueueItem(*db.execute(f"{_ITEMS} AND item.place = ?", [queue.id, place]).fetchone())
             event = {"kind": kind, "at": self._time(), "target": target, "trace_id": trace_id}
             db.table("events").insert(event | {"annotator": annotator})
-            if kind == "undo":
+            if kind == "undo" and not added:
                 self._log(db, queue, place, annotator, "claim")
-            return _item(db, queue, place)
+            return Step(item, answer, bool(added))
 
     def _log(self, db: Database, queue: Queue, place: int, annotator: str, kind: str) -> None:
         event = {"queue_id": queue.id, "place": place, "annotator": annotator}
@@ -340,116 +347,36 @@ class QueueStore:
         return self._time(ago=share * self._hold)
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """Who judged and who holds which place of a queue; `skips` are the skips so far, oldest first.
-
-    `verdicts` are the labels that stand, by place and annotator, each with whether it was blind. `numbers`
-    count the claims that are held through the log.
-    """
-
-    queue: Queue
-    judged: defaultdict[int, set[str]]
-    verdicts: Mapping[tuple[int, str], Sequence[tuple[str, bool]]]
-    held: defaultdict[int, dict[str, Claim]]
-    numbers: Mapping[tuple[int, str], int]
-    skips: Sequence[tuple[int, str]]
-
-    def next_for(self, annotator: str, besides: int | None = None) -> int | None:
-        """The place that the annotator is to judge now, `besides` one."""
-        places = (place for place in range(1, self.queue.items + 1) if place != besides)
-        wanted = [p for p in places if annotator not in self.judged.get(p, ()) and self.is_free(p, annotator)]
-        if mine := [place for place in wanted if annotator in self.held.get(place, ())]:
-            return max(mine, key=lambda place: self.numbers[place, annotator])
-        put_off = {place: number for number, (place, who) in enumerate(self.skips) if who == annotator}
-        return min(wanted, key=lambda place: (put_off.get(place, -1), place), default=None)
-
-    def is_free(self, place: int, annotator: str) -> bool:
-        """Whether those who judged or hold it, the annotator aside, are fewer than the overlap."""
-        others = {*self.judged.get(place, ()), *self.held.get(place, ())} - {annotator}
-        return len(others) < self.queue.plan.overlap
-
-    def may_come(self, place: int, annotator: str) -> bool:
-        """Whether the annotator may still get it, be it that others let it go."""
-        judged = self.judged.get(place, ())
-        return annotator not in judged and len(judged) < self.queue.plan.overlap
-
-    def is_unplaced(self, place: int, annotator: str) -> bool:
-        """Whether all that the annotator said of it is a blind "unlisted"."""
-        return self.verdicts.get((place, annotator)) == [("unlisted", True)]
-
-    def unplaced(self, annotator: str) -> list[int]:
-        """The places for which that is so, the one judged last first."""
-        mine = [place for place, who in self.verdicts if who == annotator]
-        return [place for place in reversed(mine) if self.is_unplaced(place, annotator)]
-
-
-def _state(db: Database, queue: Queue, since: str) -> _State:
-    judged: defaultdict[int, set[str]] = defaultdict(set)
-    verdicts: defaultdict[tuple[int, str], list[tuple[str, bool]]] = defaultdict(list)
-    names = {"queue": queue.id, "run": queue.run_id}
-    live = f"SELECT place, annotator, label, blind FROM ({_LIVE}) ORDER BY id"
-    for place, annotator, label, blind in db.execute(live, names):
-        judged[place].add(annotator)
-        verdicts[place, annotator].append((label, bool(blind)))
-    held: defaultdict[int, dict[str, Claim]] = defaultdict(dict)
-    numbers = {}
-    for number, place, annotator, kind, at in db.execute(_LAST_CLAIMS, names | {"since": since}):
-        if kind == "claim" and annotator not in judged.get(place, ()):
-            held[place][annotator] = Claim(place, annotator, at)
-            numbers[place, annotator] = number
-    skips = db.execute(
-        "SELECT place, annotator FROM claims WHERE queue_id = :queue AND kind = 'skip' ORDER BY id", names
+_MINE = f"""
+    WITH mine AS (
+        SELECT judged.id, judged.trace_id, judged.place, 0 AS added FROM ({JUDGED}) AS judged
+        WHERE judged.annotator = :annotator
+        UNION ALL
+        SELECT event.id, event.trace_id, min(item.place), 1
+        FROM queue_items AS item
+        JOIN run_questions AS asked ON asked.run_id = :run AND asked.position = item.position
+        JOIN events AS event ON event.trace_id = asked.trace_id
+        WHERE item.queue_id = :queue AND event.kind = 'judge' AND event.annotator = :annotator
+            AND NOT event.recalled AND NOT EXISTS (
+                SELECT 1 FROM queue_items AS own
+                WHERE own.queue_id = :queue AND own.position = item.position
+                    AND own.answer_key = event.answer_key
+            )
+        GROUP BY event.id
     )
-    return _State(queue, judged, verdicts, held, numbers, skips.fetchall())
-
-
-def _with_gold(db: Database, queue: Queue) -> set[int]:
-    """The positions of the queue's questions that have a gold answer."""
-    sql = """
-        SELECT DISTINCT item.position FROM queue_items AS item
-        JOIN run_questions AS asked ON asked.run_id = ? AND asked.position = item.position
-        WHERE item.queue_id = ? AND trim(asked.gold_json, '[], ') <> ''
-    """
-    return {position for (position,) in db.execute(sql, [queue.run_id, queue.id])}
-
-
-_JUDGED = """
-    SELECT event.id, event.at, event.trace_id, event.annotator, event.label, event.blind, item.place
-    FROM queue_items AS item
-    JOIN run_questions AS asked ON asked.run_id = :run AND asked.position = item.position
-    JOIN events AS event ON event.trace_id = asked.trace_id AND event.answer_key = item.answer_key
-    WHERE item.queue_id = :queue AND event.kind = 'judge'
+    SELECT mine.id, mine.trace_id, said.answer, mine.place, mine.added
+    FROM mine JOIN events AS said ON said.id = mine.id
+    LEFT JOIN events AS step ON step.id = (SELECT max(id) FROM events WHERE target = mine.id)
 """
-"""Every verdict ever given on a queue's items."""
-
-_LIVE = f"""
-    SELECT * FROM ({_JUDGED}) AS judged
-    WHERE coalesce(
-        (SELECT step.kind FROM events AS step WHERE step.target = judged.id ORDER BY step.id DESC LIMIT 1),
-        'redo'
-    ) = 'redo'
-"""
-"""Those of them that were not taken back, or were restored."""
+"""An annotator's verdicts on a queue's items, and on answers added to their questions, with the last step."""
 
 _LAST_LIVE = f"""
-    SELECT id, trace_id, place FROM ({_LIVE}) WHERE annotator = :annotator ORDER BY id DESC LIMIT 1
+    {_MINE} WHERE coalesce(step.kind, 'redo') = 'redo' ORDER BY mine.id DESC LIMIT 1
 """
 
 _LAST_UNDONE = f"""
-    WITH mine AS (SELECT * FROM ({_JUDGED}) WHERE annotator = :annotator)
-    SELECT mine.id, mine.trace_id, mine.place
-    FROM mine
-    JOIN events AS step ON step.id = (SELECT max(id) FROM events WHERE target = mine.id)
-    WHERE step.kind = 'undo' AND step.id > (SELECT max(id) FROM mine)
+    {_MINE} WHERE step.kind = 'undo' AND step.id > (SELECT max(id) FROM mine)
     ORDER BY step.id DESC LIMIT 1
-"""
-
-_LAST_CLAIMS = """
-    SELECT id, place, annotator, kind, at FROM claims
-    WHERE id IN (
-        SELECT max(id) FROM claims WHERE queue_id = :queue AND at > :since GROUP BY place, annotator
-    )
 """
 
 _QUEUES = """
@@ -457,37 +384,11 @@ _QUEUES = """
 """
 
 
-def _progress(queue: Queue, judged: Mapping[int, set[str]], annotator: str, pace: float | None) -> Progress:
-    overlap, done = queue.plan.overlap, sum(annotator in people for people in judged.values())
-    finished = sum(len(people) >= overlap for people in judged.values())
-    full_by_others = sum(len(people) >= overlap and annotator not in people for people in judged.values())
-    return Progress(done, queue.items - done - full_by_others, finished, queue.items, pace)
-
-
-def _pace(db: Database, queue: Queue, annotator: str) -> float | None:
-    """The median seconds from when the annotator got an item, or judged the one before, to the verdict."""
-    names = {"queue": queue.id, "run": queue.run_id, "annotator": annotator, "most": PACE_ITEMS + 1}
-    verdicts = db.execute(
-        f"""
-        SELECT place, min(id) AS id, at FROM ({_LIVE}) WHERE annotator = :annotator
-        GROUP BY place ORDER BY id DESC LIMIT :most
-        """,
-        names,
-    ).fetchall()
-    spent, before = [], ""
-    for place, _, at in reversed(verdicts):
-        (claimed,) = db.execute(
-            """
-            SELECT max(at) FROM claims
-            WHERE queue_id = ? AND place = ? AND annotator = ? AND kind = 'claim' AND at <= ?
-            """,
-            [queue.id, place, annotator, at],
-        ).fetchone()
-        if claimed is not None:
-            began = datetime.fromisoformat(max(claimed, before))
-            spent.append((datetime.fromisoformat(at) - began).total_seconds())
-        before = at
-    return median(spent[-PACE_ITEMS:]) if spent else None
+def _progress(queue: Queue, ledger: Ledger, annotator: str) -> Progress:
+    mine, full = ledger.judged_by(annotator), ledger.full()
+    left = queue.items - len(mine) - len(full - mine)
+    pace = ledger.seconds_each(annotator)
+    return Progress(len(mine), left, len(full), queue.items, pace, len(ledger.skipped_by(annotator)))
 
 
 def _insert(db: Database, queue: Queue, items: Sequence[QueueItem]) -> None:
@@ -557,12 +458,14 @@ def _items(db: Database, queue_id: str) -> list[QueueItem]:
     return [QueueItem(*row) for row in db.execute(f"{_ITEMS} ORDER BY item.place", [bindable(queue_id)])]
 
 
-def _item(db: Database, queue: Queue, place: int) -> QueueItem:
-    whole = type(place) is int and 1 <= place <= queue.items
-    row = db.execute(f"{_ITEMS} AND item.place = ?", [queue.id, place]).fetchone() if whole else None
-    if row is None:
+def _item(queue: Queue, ledger: Ledger, place: int) -> QueueItem:
+    if type(place) is not int or place not in ledger.items:
         raise MissingError(f"The queue has no item {place!r}; its items are 1 to {queue.items:,}.")
-    return QueueItem(*row)
+    return ledger.items[place]
+
+
+def _is_there(db: Database, queue_id: str) -> bool:
+    return db.execute("SELECT 1 FROM queues WHERE id = ?", [queue_id]).fetchone() is not None
 
 
 def _checked_queue_name(name: str) -> str:

@@ -8,13 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from rtv_core.errors import InputError
-from rtv_core.records import EVIDENCE_SIZES, Judgement
+from rtv_core.records import EVIDENCE_SIZES, Judgement, Support
 
 __all__ = [
     "EVIDENCE_LABELS",
     "LABELS",
+    "LONGEST_QUOTE",
     "checked_judgement",
     "checked_name",
+    "checked_support",
     "checked_text",
     "checked_token",
     "composed",
@@ -27,6 +29,7 @@ FLAGS = ("recalled", "blind")
 LONGEST_TEXT = 10_000
 LONGEST_NAME = 80
 LONGEST_TOKEN = 200
+LONGEST_QUOTE = 300
 
 
 def checked_judgement(judgement: Judgement) -> Judgement:
@@ -43,6 +46,7 @@ def checked_judgement(judgement: Judgement) -> Judgement:
     checked_text("note", judgement.note)
     if judgement.label == "variant" and not judgement.gold.strip():
         raise InputError("A variant is a gold answer in other words: say which gold answer it is.")
+    checked_support(judgement.support)
     for name in FLAGS:
         if not isinstance(getattr(judgement, name), bool):
             raise InputError(f"{name} is {getattr(judgement, name)!r}; it must be true or false.")
@@ -69,6 +73,23 @@ def checked_name(annotator: str) -> str:
             f"The annotator's name holds the invisible character U+{ord(hidden[0]):04X}. Type it again."
         )
     return name
+
+
+def checked_support(value: Any) -> Support | None:
+    """The support itself. Raises InputError for what can't be one."""
+    if value is None:
+        return None
+    if not isinstance(value, Support):
+        raise InputError(f"The support is {value!r:.60}; it must name a passage and characters in it.")
+    checked_text("support's passage", value.passage_id)
+    checked_text("support's words", value.words, LONGEST_QUOTE, visible=True)
+    whole = type(value.start) is int and type(value.end) is int
+    if not whole or not 0 <= value.start < value.end:
+        raise InputError(
+            f"The support's characters are {value.start!r:.20} to {value.end!r:.20}; they must be whole "
+            "numbers, the first below the second."
+        )
+    return value
 
 
 def checked_token(token: str) -> str:

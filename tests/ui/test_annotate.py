@@ -12,10 +12,9 @@ from types import SimpleNamespace
 import pytest
 from desks import Bench, bench, questions_and_passages
 
-from rtv_core.annotation.support import Support, read_support, write_support
 from rtv_core.evaluation import import_predictions
 from rtv_core.predictions import Predicted, PredictedAnswer
-from rtv_core.records import Passage, Question
+from rtv_core.records import Passage, Question, Support
 from rtv_core.ui.annotate.actions import answer
 from rtv_core.ui.annotate.page import show_answer
 
@@ -499,9 +498,10 @@ def test_an_answer_that_nobody_gave_is_added_with_its_passage_and_span(small: Be
     (said,) = small.workbench.store.current()
     assert (said.answer, said.label, said.recalled, said.blind) == ("the bridge", "unlisted", False, True)
     assert said.evidence == "supports"
-    assert read_support(said.note) == Support("a", start, start + 6, "bridge")
+    assert (said.note, said.support) == ("", Support("a", start, start + 6, "bridge"))
     assert [word for word in SECRET if word in feed.markup] == []
-    ann.do("unadd", place=1)
+    assert "The <mark>bridge</mark> of Alton" in feed.markup
+    ann.do("undo")
     assert small.workbench.store.current() == []
 
 
@@ -511,8 +511,8 @@ def test_the_passage_of_a_typed_answer_is_found_if_one_holds_it(small: Bench) ->
     ann.do("add", place=1, answer="the flood")
     ann.do("add", place=1, answer="nobody knows")
     found, other = reversed(small.workbench.store.current())
-    assert read_support(found.note).passage_id == "b"
-    assert (other.note, other.evidence) == ("", "")
+    assert (found.support.passage_id, found.support.words) == ("b", "the flood")
+    assert (other.support, other.evidence) == (None, "")
 
 
 @pytest.mark.parametrize(
@@ -545,21 +545,42 @@ def test_the_answer_in_front_is_judged_and_not_added(small: Bench) -> None:
     assert Annotator(small, queue).do("add", place=1, answer=text.upper()).failed
 
 
-@pytest.mark.parametrize(
-    "support",
-    [
-        Support("p 1", 0, 3, 'a "quoted"\nline'),
-        Support("", 1, 2, "ß İ 😀"),
-        Support("supported by passage x", 0, 1, "\\"),
-    ],
-)
-@pytest.mark.parametrize("note", ["", "a note", "two\nlines"])
-def test_a_support_comes_back_from_the_note(support: Support, note: str) -> None:
-    written = write_support(note, support)
-    assert written.startswith(note)
-    assert (read_support(written) or support) == support
-    assert support.passage_id == "" or read_support(written) == support
-    assert read_support(note) is None
+def test_answers_that_were_added_stay_on_the_page_with_their_words_marked(small: Bench) -> None:
+    queue = small.queue()
+    ann, bob = Annotator(small, queue), Annotator(small, queue, "Bob")
+    start = PASSAGES[1].text.index("flood")
+    place = ann.do("open").place
+    ann.do("add", place=place, answer="the flood", passage="b", start=start, end=start + 5)
+    ann.do("add", place=place, answer="nobody knows")
+    for feed in (ann.do("open"), ann.judge(place, "invalid")):
+        assert "Answers you added 2" in feed.text
+        assert "after the <mark>flood</mark> of 1911" in feed.markup
+        assert "nobody knows" in feed.text
+        assert [word for word in SECRET if word in feed.markup] == []
+    assert "Answers you added" not in bob.do("open").text
+
+
+def test_additions_are_taken_back_and_brought_back_among_the_verdicts_after_a_restart(small: Bench) -> None:
+    queue = small.queue()
+    ann = Annotator(small, queue)
+    first = ann.do("open").place
+    second = ann.judge(first, "invalid").place
+    ann.do("add", place=second, answer="the flood")
+    third = ann.judge(second, "unsure").place
+    ann.do("add", place=third, answer="the river")
+    everything = ann.verdicts()
+
+    small.workbench.queues = type(small.workbench.queues)(small.workbench.store.path)
+    steps = [ann.do("undo") for _ in range(4)]
+    assert [step.place for step in steps] == [third, second, second, first]
+    assert ann.verdicts() == []
+    assert "the river. It is no added answer any more." in steps[0].said()
+    assert "no verdict of yours" in ann.do("undo").said()
+
+    small.workbench.queues = type(small.workbench.queues)(small.workbench.store.path)
+    assert [ann.do("redo").failed for _ in range(4)] == [False] * 4
+    assert ann.verdicts() == everything
+    assert "nothing to bring back" in ann.do("redo").said()
 
 
 # Hostile and odd

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rtv_core.annotation.support import Support, find_support, write_support
+from rtv_core.annotation.support import find_support, passages_of, support_at
 from rtv_core.errors import InputError, RtvError
-from rtv_core.records import Judgement, Trace
+from rtv_core.records import Judgement, Support, Trace
+from rtv_core.store.database import one_connection
 from rtv_core.store.queues import Queue
 from rtv_core.store.validation import EVIDENCE_LABELS, LABELS, checked_name
 from rtv_core.text import answer_key, same_answer
@@ -17,6 +18,7 @@ from rtv_core.ui.annotate.choosing import draw_queue, read_choices
 from rtv_core.ui.annotate.render import (
     Reveal,
     render_added,
+    render_additions,
     render_choices,
     render_failed,
     render_feed,
@@ -65,7 +67,8 @@ def answer(workbench: Workbench, annotator: object, event: object) -> Markup:
             raise InputError(
                 f"The page asks for {str(event.get('action'))[:40]!r}, which is unknown. Reload it."
             )
-        return action(workbench, annotator, event)
+        with one_connection(workbench.store.path):
+            return action(workbench, annotator, event)
     except RtvError as error:
         return render_feed(token, failed=True, said=render_failed(str(error)))
 
@@ -110,22 +113,29 @@ def save_verdict(workbench: Workbench, annotator: object, event: Event) -> Marku
 
 
 def step_back(workbench: Workbench, annotator: object, event: Event) -> Markup:
-    """Take back the annotator's last verdict in the queue, and show its item."""
+    """Take back the annotator's last verdict in the queue, and show its item.
+
+    Answers that were added count among the verdicts; of such a one the item in front stays.
+    """
     desk = _desk(workbench, annotator, event)
-    item = workbench.queues.undo(desk.queue.id, desk.name)
-    if item is None:
+    step = workbench.queues.undo(desk.queue.id, desk.name)
+    if step is None:
         return render_feed(_token(event), said=render_undone("There is no verdict of yours to take back."))
-    text = f"Taken back {clock()}: {item.answer[:60]}. Judge it again, or bring the verdict back."
-    return _show(desk, _token(event), item.place, render_undone(text, redo=True))
+    text = f"Taken back {clock()}: {step.answer[:60]}."
+    if step.added:
+        said = render_undone(f"{text} It is no added answer any more.", redo=True)
+        return _advance(desk, _token(event), said=said)
+    text += " Judge it again, or bring the verdict back."
+    return _show(desk, _token(event), step.item.place, render_undone(text, redo=True))
 
 
 def step_forward(workbench: Workbench, annotator: object, event: Event) -> Markup:
     """Restore the verdict that was taken back last."""
     desk = _desk(workbench, annotator, event)
-    item = workbench.queues.redo(desk.queue.id, desk.name)
-    if item is None:
+    step = workbench.queues.redo(desk.queue.id, desk.name)
+    if step is None:
         return render_feed(_token(event), said=render_undone("There is nothing to bring back."))
-    return _advance(desk, _token(event), said=render_undone(f"Brought back: {item.answer[:60]}", undo=True))
+    return _advance(desk, _token(event), said=render_undone(f"Brought back: {step.answer[:60]}", undo=True))
 
 
 def skip(workbench: Workbench, annotator: object, event: Event) -> Markup:
@@ -149,22 +159,9 @@ def add_answer(workbench: Workbench, annotator: object, event: Event) -> Markup:
     support = _support(facts.trace, text, event)
     if (saved := workbench.store.saved_as(desk.name, token)) is None:
         saved = workbench.store.judge(_addition(facts, desk.name, text, support, event), token)
-    return render_feed(
-        token, head=_head(desk), said=render_added(saved, support, clock(saved.at), facts.sheet.place)
-    )
-
-
-def take_addition_back(workbench: Workbench, annotator: object, event: Event) -> Markup:
-    """Take back the answer that the annotator added last to the item's question."""
-    desk = _desk(workbench, annotator, event)
-    trace_id = workbench.queues.item(desk.queue.id, _place(desk, event)).trace_id
-    mine = workbench.store.current(trace_id, desk.name)
-    if not mine or mine[0].recalled:
-        raise InputError("Your last verdict on this question is on no answer that you added.")
-    workbench.store.undo(trace_id, desk.name)
-    return render_feed(
-        _token(event), head=_head(desk), said=render_undone(f"Taken back: {mine[0].answer[:60]}")
-    )
+    sheet = read_sheet(workbench, desk.queue, facts.sheet.place, desk.name).sheet
+    said = render_added(saved, clock(saved.at))
+    return render_feed(token, head=_head(desk), said=said, added=render_additions(sheet))
 
 
 def draw(workbench: Workbench, annotator: object, event: Event) -> Markup:
@@ -194,7 +191,6 @@ ACTIONS: Mapping[str, Callable[[Workbench, object, Event], Markup]] = {
     "redo": step_forward,
     "skip": skip,
     "add": add_answer,
-    "unadd": take_addition_back,
     "draw": draw,
     "leave": leave,
 }
@@ -297,7 +293,6 @@ def _placed(facts: Facts, label: str, chosen: object) -> tuple[str, str]:
 
 def _addition(facts: Facts, name: str, text: str, support: Support | None, event: Event) -> Judgement:
     gold = next((g[0] for g in facts.gold.answers if any(same_answer(text, s) for s in g)), "")
-    note = checks.read_text(event.get("note"), "note", checks.LONGEST_NOTE)
     return Judgement(
         trace_id=facts.standing.item.trace_id,
         question=facts.sheet.question,
@@ -306,7 +301,8 @@ def _addition(facts: Facts, name: str, text: str, support: Support | None, event
         annotator=name,
         evidence="supports" if support else "",
         gold=gold,
-        note=write_support(note, support),
+        note=checks.read_text(event.get("note"), "note", checks.LONGEST_NOTE),
+        support=support,
         recalled=False,
         blind=facts.sheet.mode == "blind",
         tau=facts.score.tau,
@@ -315,8 +311,7 @@ def _addition(facts: Facts, name: str, text: str, support: Support | None, event
 
 def _support(trace: Trace, text: str, event: Event) -> Support | None:
     """The place that the event names, else the first in the passages that holds the answer."""
-    passages = {hit.passage.id: hit.passage for hit in trace.hits}
-    passages |= {p.hit.passage.id: p.hit.passage for body in trace.evidence for p in body.passages}
+    passages = passages_of(trace)
     wanted = event.get("passage")
     if wanted is None or wanted == "":
         return find_support(passages.values(), text)
@@ -326,7 +321,7 @@ def _support(trace: Trace, text: str, event: Event) -> Support | None:
     whole = type(start) is int and type(end) is int
     if not whole or not 0 <= start < end <= len(passages[wanted].text):
         raise InputError("The selected words are not in the passage. Select them again.")
-    return Support(wanted, start, end, passages[wanted].text[start:end])
+    return support_at(passages[wanted], start, end)
 
 
 def _desk(workbench: Workbench, annotator: object, event: Event) -> Desk:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rtv_core.annotation.support import passages_of
 from rtv_core.records import Judgement, Passage, Question, RunAnswer, Trace
 from rtv_core.store.judgements import Event
 from rtv_core.store.queues import Queue, Standing
@@ -23,7 +24,7 @@ from rtv_core.text import answer_key, same_answer
 from rtv_core.ui.marks import covering, gold_answers
 from rtv_core.ui.workbench import JudgementStore, Workbench
 
-__all__ = ["EVIDENCE_SHOWN", "VALID", "Gold", "Score", "Sheet", "Shown", "read_sheet"]
+__all__ = ["EVIDENCE_SHOWN", "VALID", "Addition", "Gold", "Score", "Sheet", "Shown", "read_sheet"]
 
 EVIDENCE_SHOWN = 10
 TRACES_KEPT = 64
@@ -36,6 +37,14 @@ class Shown:
 
     passage: Passage
     covers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """An answer that the annotator added to the question, and the passage that supports it, if one does."""
+
+    said: Judgement
+    passage: Passage | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +75,7 @@ class Sheet:
 
     `gold` and `score` are None while they are hidden. `followed`: a verdict may be followed by placing
     another item of the question, so the page waits for the server to say what comes next. `said` is the
-    annotator's verdict that stands.
+    annotator's verdict that stands, `added` what they added to the question, oldest first.
     """
 
     queue_id: str
@@ -81,6 +90,7 @@ class Sheet:
     gold: Gold | None
     score: Score | None
     followed: bool
+    added: tuple[Addition, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +123,14 @@ def read_sheet(workbench: Workbench, queue: Queue, place: int, annotator: str) -
     events = [e for e in workbench.store.history(item.trace_id) if e.judgement.annotator == annotator]
     judged = [event for event in events if event.kind == "judge"]
     mode = _mode(queue, standing, judged)
-    said = next(
-        (
-            judgement
-            for judgement in workbench.store.current(item.trace_id, annotator)
-            if _key(judgement.answer) == _key(item.answer)
-        ),
-        None,
+    mine = workbench.store.current(item.trace_id, annotator)
+    said = next((j for j in mine if _key(j.answer) == _key(item.answer)), None)
+    in_queue = {_key(other.answer) for other in (item, *standing.others)}
+    passages = passages_of(trace)
+    added = tuple(
+        Addition(judgement, passages.get(judgement.support.passage_id) if judgement.support else None)
+        for judgement in reversed(mine)
+        if not judgement.recalled and _key(judgement.answer) not in in_queue
     )
     sheet = Sheet(
         queue.id,
@@ -134,6 +145,7 @@ def read_sheet(workbench: Workbench, queue: Queue, place: int, annotator: str) -
         None if mode == "blind" else gold,
         score if mode == "open" else None,
         mode == "blind" and any(_has_one(other.answer, judged) for other in standing.others),
+        added,
     )
     return Facts(sheet, standing, trace, row.question, gold, score)
 

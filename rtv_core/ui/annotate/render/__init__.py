@@ -2,7 +2,7 @@
 
 from rtv_core.ui.annotate.render.choice import render_choices
 from rtv_core.ui.annotate.render.frame import render_feed, render_head, render_name
-from rtv_core.ui.annotate.render.item import render_item
+from rtv_core.ui.annotate.render.item import render_additions, render_item
 from rtv_core.ui.annotate.render.said import (
     Reveal,
     render_added,
@@ -15,6 +15,7 @@ from rtv_core.ui.annotate.render.said import (
 __all__ = [
     "Reveal",
     "render_added",
+    "render_additions",
     "render_choices",
     "render_failed",
     "render_feed",

@@ -23,9 +23,13 @@ def render_feed(
     said: Markup | None = None,
     item: Markup | None = None,
     ahead: Markup | None = None,
+    added: Markup | None = None,
 ) -> Markup:
-    """All that an action draws. A part that is None stays as it is on the page; an empty one is emptied."""
-    parts = {"head": head, "said": said, "item": item, "ahead": ahead}
+    """All that an action draws. A part that is None stays as it is on the page; an empty one is emptied.
+
+    `added` takes its place in the item that is on the page.
+    """
+    parts = {"head": head, "said": said, "item": item, "ahead": ahead, "added": added}
     slots = (tag("div", part, data_slot=name) for name, part in parts.items() if part is not None)
     return tag(
         "div",

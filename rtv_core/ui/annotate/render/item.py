@@ -9,8 +9,8 @@ from rtv_core.store.validation import EVIDENCE_LABELS, LABELS
 from rtv_core.text import find_answer
 from rtv_core.ui import checks
 from rtv_core.ui.annotate.render.score import score_words
-from rtv_core.ui.annotate.sheet import Gold, Sheet, Shown
-from rtv_core.ui.markup import Markup, escape, spoken, tag
+from rtv_core.ui.annotate.sheet import Addition, Gold, Sheet, Shown
+from rtv_core.ui.markup import Markup, escape, join, spoken, tag
 from rtv_core.ui.render.judging import EVIDENCE_WORDS, LABEL_WORDS
 from rtv_core.ui.render.parts import (
     LONGEST_ANSWER,
@@ -21,7 +21,7 @@ from rtv_core.ui.render.parts import (
     passage_title,
 )
 
-__all__ = ["render_item"]
+__all__ = ["render_additions", "render_item"]
 
 LONGEST_QUESTION = 2000
 SPELLINGS_SHOWN = 8
@@ -33,7 +33,7 @@ def render_item(sheet: Sheet) -> Markup:
     return tag(
         "article",
         tag("div", _asked(sheet), _verdicts(sheet), class_="left"),
-        tag("div", _evidence(sheet), _addition(), class_="right"),
+        tag("div", _evidence(sheet), _added(sheet), _addition(), class_="right"),
         class_="rtv-item",
         data_place=sheet.place,
         data_mode=sheet.mode,
@@ -43,6 +43,35 @@ def render_item(sheet: Sheet) -> Markup:
         tabindex=-1,
         aria_label="The item to judge",
     )
+
+
+def render_additions(sheet: Sheet) -> Markup:
+    """The answers that the annotator added to the question, each with the words that support it marked."""
+    if not sheet.added:
+        return Markup("")
+    items = (_addition_row(number, addition) for number, addition in enumerate(sheet.added, start=1))
+    head = tag("h2", "Answers you added ", tag("span", str(len(sheet.added)), class_="n"))
+    return join([head, tag("ol", *items, class_="proofs")])
+
+
+def _added(sheet: Sheet) -> Markup:
+    return tag("section", render_additions(sheet), class_="added-part", aria_live="polite")
+
+
+def _addition_row(number: int, addition: Addition) -> Markup:
+    support, passage = addition.said.support, addition.passage
+    top = tag(
+        "p",
+        tag("span", str(number), class_="no"),
+        tag("bdi", escape(addition.said.answer, LONGEST_ANSWER), class_="title"),
+        tag("span", "in ", passage_title(passage)) if passage else None,
+        class_="top",
+    )
+    if support is None or passage is None:
+        none = "No passage of the question supports it." if support is None else "Its passage is not here."
+        return tag("li", top, tag("p", none, class_="text hint"))
+    text = tag("p", passage_text(passage, [(support.start, support.end)]), class_="text")
+    return tag("li", top, text, data_passage=passage.id)
 
 
 def _asked(sheet: Sheet) -> Markup:

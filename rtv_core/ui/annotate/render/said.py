@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rtv_core.annotation.support import Support
 from rtv_core.records import Judgement
 from rtv_core.store.queues import Progress
 from rtv_core.ui.annotate.render.score import score_words
@@ -80,11 +79,11 @@ def _revealed(reveal: Reveal) -> Markup | None:
     return tag("span", " · ", *score_words(reveal.score), " · ", *gold, class_="revealed")
 
 
-def render_added(saved: Judgement, support: Support | None, clock: str, place: int) -> Markup:
+def render_added(saved: Judgement, clock: str) -> Markup:
     """Says that an answer was added, and where it stands."""
     where = ", without a passage"
-    if support is not None:
-        where = f", supported by “{support.words[:60]}” in a passage"
+    if saved.support is not None:
+        where = f", supported by “{saved.support.words[:60]}” in a passage"
     return _line(
         tag("span", "✓ ", class_="sign", aria_hidden="true"),
         tag("span", f"Added {clock}", class_="when"),
@@ -93,7 +92,7 @@ def render_added(saved: Judgement, support: Support | None, clock: str, place: i
         escape(where),
         tag(
             "span",
-            tag("button", "Undo ", tag("kbd", "z"), type="button", data_do="unadd", data_place=place),
+            tag("button", "Undo ", tag("kbd", "z"), type="button", data_do="undo"),
             class_="after",
         ),
     )
