@@ -12,6 +12,7 @@ from rtv_core.cli import (
     accounts,
     ask,
     evaluate,
+    experiment,
     index,
     judgements,
     queue,
@@ -52,5 +53,18 @@ def cli(verbose: bool) -> None:
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(message)s")
 
 
-for module in (accounts, ask, evaluate, index, judgements, queue, report, runs, serve, train, verdicts):
+for module in (
+    accounts,
+    ask,
+    evaluate,
+    experiment,
+    index,
+    judgements,
+    queue,
+    report,
+    runs,
+    serve,
+    train,
+    verdicts,
+):
     cli.add_command(module.command)

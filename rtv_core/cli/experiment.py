@@ -1,0 +1,144 @@
+"""`experiment`: the papers' tables and figures, made again; one command each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rtv_core.cli.options import STORE, stay_offline, with_settings
+from rtv_core.errors import InputError
+from rtv_core.experiments import TITLES
+from rtv_core.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from rtv_core.experiments.bench import Bench
+    from rtv_core.experiments.table import Table
+
+__all__ = ["command", "show"]
+
+PATH = click.Path(path_type=Path)
+
+
+@click.group("experiment")
+def command() -> None:
+    """The papers' tables and figures, made again. Answers are asked for once and kept in the store."""
+
+
+def _experiment(name: str) -> click.Command:
+    """The command of one experiment; all have the same options."""
+
+    @click.command(name, help=f"{TITLES[name]}.", short_help=TITLES[name])
+    @with_settings
+    @click.option("--questions", type=PATH, help="With gold answers; without an index, the demo's.")
+    @click.option(
+        "--baseline",
+        "baselines",
+        multiple=True,
+        type=PATH,
+        help="Another system: the folder of a trained baseline, or a profile.",
+    )
+    @click.option("--limit", type=click.IntRange(1), default=None, help="Only the first so many questions.")
+    @click.option("--run", "run", default="", help="The run that `evaluate` kept: use its answers.")
+    @click.option("--store", type=PATH, default=STORE, show_default=True, help="Where runs are kept.")
+    @click.option("--out", type=PATH, help="A folder for the table, its figures and its plots.")
+    def experiment(
+        index: Path | None,
+        profile: str,
+        overrides: tuple[str, ...],
+        questions: Path | None,
+        baselines: tuple[Path, ...],
+        limit: int | None,
+        run: str,
+        store: Path,
+        out: Path | None,
+    ) -> None:
+        settings = load_settings(profile, overrides)
+        bench = _bench(index, settings, questions, baselines, limit, run, store)
+        show(name, bench, out)
+
+    return experiment
+
+
+for _name in TITLES:
+    command.add_command(_experiment(_name))
+
+
+def show(name: str, bench: Bench, out: Path | None) -> None:
+    """Run an experiment, print its table and, with `out`, write it there."""
+    from rtv_core.experiments.catalogue import EXPERIMENTS
+    from rtv_core.experiments.markdown import markdown
+
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    table = EXPERIMENTS[name](bench)
+    click.echo(markdown(table), nl=False)
+    if out is not None:
+        _write(table, out)
+
+
+def _bench(
+    index: Path | None,
+    settings: Settings,
+    questions: Path | None,
+    baselines: tuple[Path, ...],
+    limit: int | None,
+    run: str,
+    store: Path,
+) -> Bench:
+    if index is not None and questions is None:
+        raise InputError("An index needs questions to ask of it. Name a file of them by --questions.")
+    stay_offline()
+    from rtv_core.baselines.offers import Systems, offers
+    from rtv_core.datasets import load_questions
+    from rtv_core.experiments.bench import Bench
+    from rtv_core.factory import DEMO_QUESTIONS, MODELS, load_models
+
+    source = questions or DEMO_QUESTIONS.with_name("complete.jsonl")
+    if index is not None:
+        from rtv_core.retrieval.manifest import read_manifest
+
+        read_manifest(index)  # says that there is no index before anything is loaded
+    return Bench(
+        label=source.name.split(".")[0] if questions else "demo",
+        questions=tuple(load_questions(source)),
+        settings=settings,
+        load=lambda: load_models(index),
+        store=store,
+        systems=Systems(offers(baselines, MODELS)),
+        limit=limit,
+        run=run,
+        progress=_progress(),
+    )
+
+
+def _progress():
+    """A progress callback that begins a new bar wherever something else is being done."""
+    from tqdm import tqdm
+
+    bars: dict[str, tqdm] = {}
+
+    def progress(what: str, done: int, total: int) -> None:
+        if what not in bars and done < total:
+            bars[what] = tqdm(desc=what, total=total, initial=done, unit=" questions", dynamic_ncols=True)
+        if bar := bars.get(what):
+            bar.update(done - bar.n)
+            if done >= total:
+                bars.pop(what).close()
+
+    return progress
+
+
+def _write(table: Table, out: Path) -> None:
+    from rtv_core.experiments.drawing import draw
+    from rtv_core.experiments.markdown import markdown
+    from rtv_core.wire import to_json
+
+    files = {f"{table.name}.md": markdown(table), f"{table.name}.json": to_json(table, indent=1) + "\n"}
+    for number, chart in enumerate(table.charts, start=1):
+        end = "" if number == 1 else f"-{number}"
+        files[f"{table.name}{end}.svg"] = draw(chart)
+    for name, text in files.items():
+        (out / name).write_text(text, encoding="utf-8")
+    click.echo(f"Wrote {', '.join(str(out / name) for name in files)}.", err=True)

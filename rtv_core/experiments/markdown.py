@@ -1,0 +1,41 @@
+"""An experiment's table as Markdown, as the README and the terminal show it."""
+
+from __future__ import annotations
+
+from rtv_core.experiments.table import Cell, Row, Table
+from rtv_core.metrics import Interval
+
+__all__ = ["markdown", "shown_cell"]
+
+
+def markdown(table: Table) -> str:
+    """Heading, table and notes."""
+    columns = (table.first, *table.columns, f"published ({table.published})")
+    lines = [f"### {table.title}", "", _line(columns), "|" + "---|" * len(columns)]
+    lines += [_line(_cells(row, len(table.columns))) for row in table.rows]
+    lines += ["", *(f"* {note}" for note in table.notes)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def shown_cell(cell: Cell | None) -> str:
+    """A figure with its interval, over all questions / over those with several answers; a dash for none."""
+    if cell is None:
+        return "-"
+    both = [_interval(part, cell) for part in (cell.all, cell.multi) if part is not None]
+    return " / ".join(both)
+
+
+def _cells(row: Row, columns: int) -> tuple[str, ...]:
+    cells = row.cells or (None,) * columns
+    return (row.name, *map(shown_cell, cells), row.published or "-")
+
+
+def _interval(interval: Interval, cell: Cell) -> str:
+    mean, low, high = (
+        f"{cell.scale * value:,.{cell.digits}f}" for value in (interval.mean, interval.low, interval.high)
+    )
+    return mean if low == high == mean else f"{mean} ({low} to {high})"
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
