@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -15,8 +17,10 @@ from rtv_core.datasets import load_questions
 from rtv_core.errors import RtvError
 from rtv_core.evidence import CoverFirstGatherer
 from rtv_core.pipeline import Pipeline
+from rtv_core.pretrained import DEFAULT_MODEL
+from rtv_core.protocols import Recaller, Verifier
 from rtv_core.records import Question
-from rtv_core.settings import Settings
+from rtv_core.settings import Settings, T5Settings
 from rtv_core.store.judgements import JudgementStore
 from rtv_core.store.queues import QueueStore
 from rtv_core.store.runs import RunStore
@@ -48,39 +52,75 @@ class Models:
     weights_sha256: str
 
     def pipeline(self, settings: Settings) -> Pipeline:
-        """The four stages under these settings; loads nothing."""
-        from rtv_core.recall.extractive import ExtractiveRecaller
-        from rtv_core.verify.embedded import EmbeddedVerifier
-
+        """The four stages under these settings; models of another kind load when first asked for."""
         retriever = self.retriever.under(settings.retriever)
+        stages = STAGES[settings.system](self, settings)
         return Pipeline(
             retriever=retriever,
-            recaller=ExtractiveRecaller(self.reader),
+            recaller=stages.recaller,
             gatherer=CoverFirstGatherer(retriever.similarity, settings.evidence),
-            verifier=EmbeddedVerifier(self.reader, self.card.calibration),
+            verifier=stages.verifier,
             settings=settings,
-            provenance=self._provenance(settings),
+            provenance=MappingProxyType(self._provenance(settings) | stages.provenance),
         )
 
     def uncalibrated(self) -> Models:
         """The same models with the verifier's scores as it was trained."""
         return replace(self, card=replace(self.card, calibration=None))
 
-    def _provenance(self, settings: Settings) -> MappingProxyType[str, str]:
+    def _provenance(self, settings: Settings) -> dict[str, str]:
         manifest = self.retriever.index.manifest
-        return MappingProxyType(
-            {
-                "calibration": to_json(self.card.calibration),
-                "corpus": manifest.corpus,
-                "corpus_sha256": manifest.corpus_sha256,
-                "encoder": manifest.encoder,
-                "encoder_sha256": manifest.encoder_fingerprint,
-                "profile": settings.profile,
-                "reader_sha256": self.weights_sha256,
-                "rtv": __version__,
-                "settings": to_json(settings),
-            }
-        )
+        return {
+            "corpus": manifest.corpus,
+            "corpus_sha256": manifest.corpus_sha256,
+            "encoder": manifest.encoder,
+            "encoder_sha256": manifest.encoder_fingerprint,
+            "profile": settings.profile,
+            "rtv": __version__,
+            "settings": to_json(settings),
+        }
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The two stages that a kind of models has of its own, and what they are."""
+
+    recaller: Recaller
+    verifier: Verifier
+    provenance: dict[str, str]
+
+
+def _embedded_stages(models: Models, settings: Settings) -> Stages:
+    from rtv_core.recall.extractive import ExtractiveRecaller
+    from rtv_core.verify.embedded import EmbeddedVerifier
+
+    verifier = EmbeddedVerifier(models.reader, models.card.calibration)
+    provenance = {"calibration": to_json(models.card.calibration), "reader_sha256": models.weights_sha256}
+    return Stages(ExtractiveRecaller(models.reader), verifier, provenance)
+
+
+def _t5_stages(models: Models, settings: Settings) -> Stages:
+    return load_t5_stages(settings.t5)
+
+
+@lru_cache(maxsize=1)
+def load_t5_stages(settings: T5Settings) -> Stages:
+    """The paper's recaller and verifier; the last ones stay in memory.
+
+    Raises MissingError or MismatchError if one isn't there or isn't what it is named as.
+    """
+    from rtv_core.reading.t5 import load_t5
+    from rtv_core.recall.seq2seq import SequenceRecaller
+    from rtv_core.verify.fid import FusionVerifier
+
+    recaller = load_t5(settings.recaller, "recaller", settings)
+    verifier = load_t5(settings.verifier, "verifier", settings)
+    hashes = {"recaller_sha256": recaller.fingerprint, "verifier_sha256": verifier.fingerprint}
+    return Stages(SequenceRecaller(recaller), FusionVerifier(verifier), hashes)
+
+
+STAGES: dict[str, Callable[[Models, Settings], Stages]] = {"embedded": _embedded_stages, "t5": _t5_stages}
+"""What each system reads with, by the names of `rtv_core.settings.PROFILES`."""
 
 
 def load_models(index: Path | None = None, models: Path = MODELS) -> Models:
@@ -95,10 +135,18 @@ def load_models(index: Path | None = None, models: Path = MODELS) -> Models:
     from rtv_core.retrieval.index import open_index
 
     network, card = load_reading_network(models)
-    encoder = SentenceEncoder(dtype="float32")
+    encoder = SentenceEncoder(_encoder_name(index), dtype="float32")
     opened = open_index(index or demo_index(encoder), encoder.fingerprint)
     reader = Reader(network, input_form(card))
     return Models(HybridRetriever(opened, encoder), reader, card, weights_sha256(models))
+
+
+def _encoder_name(index: Path | None) -> str:
+    """The folder that an index says it was built with, if it is there; else the default."""
+    from rtv_core.retrieval.manifest import read_manifest
+
+    name = read_manifest(index).encoder if index else DEFAULT_MODEL
+    return name if Path(name).expanduser().is_dir() else DEFAULT_MODEL
 
 
 def demo_index(encoder: SentenceEncoder) -> Path:

@@ -16,7 +16,7 @@ CORE = ROOT / "rtv_core"
 FLOORS = (
     {"rtv_core", "errors", "records", "text", "wire"},
     {"protocols", "settings", "datasets", "metrics", "corpus", "pretrained"},
-    {"thresholds", "retrieval", "reading", "store"},
+    {"llm", "thresholds", "retrieval", "reading", "store"},
     {"accounts", "recall", "evidence", "verify"},
     {"analysis", "attack", "baselines", "outcomes", "pipeline", "report", "annotation"},
     {"predictions", "side_by_side"},
@@ -42,16 +42,17 @@ HOMES = {
     "lxml": {"corpus"},
     "markdown_it": {"corpus"},
     "nicknames": {"annotation"},
+    "openai": {"llm"},
     "pint": {"annotation"},
     "pypdf": {"corpus"},
     "rapidfuzz": {"annotation"},
-    "sentence_transformers": {"retrieval"},
+    "sentence_transformers": {"retrieval", "training"},
     "snowballstemmer": {"annotation"},
     "sqlite_utils": {"store"},
     "starlette": {"ui"},
     "text_to_num": {"annotation"},
-    "torch": {"baselines", "reading", "recall", "retrieval", "training", "verify"},
-    "transformers": {"reading", "retrieval"},
+    "torch": {"baselines", "llm", "reading", "recall", "retrieval", "training", "verify"},
+    "transformers": {"llm", "reading", "retrieval", "training", "verify"},
 }
 """The only parts that may import a library."""
 
