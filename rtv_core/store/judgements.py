@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -24,6 +25,8 @@ from rtv_core.store.traces import bindable, insert_trace, now, question_key, rea
 from rtv_core.store.validation import checked_judgement, checked_name, checked_token, composed
 
 __all__ = ["Event", "JudgementStore"]
+
+TRACES_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class JudgementStore:
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
+        self._load_trace = lru_cache(TRACES_KEPT)(self._read_trace)
+        self._spellings = lru_cache(TRACES_KEPT)(self._read_spellings)
         with connect(self._path):
             pass
 
@@ -60,9 +65,12 @@ class JudgementStore:
         return row["id"]
 
     def load_trace(self, trace_id: str) -> Trace:
-        """A kept trace. Raises MissingError if there is none of this id."""
-        with connect(self._path) as db:
-            return read_trace(stored_trace(db, trace_id))
+        """A kept trace. Raises MissingError if there is none of this id.
+
+        The last ones are remembered: a trace never changes under its id, and to read one takes most of the
+        time of a verdict.
+        """
+        return self._load_trace(bindable(trace_id))
 
     def traces(self, question: str) -> list[str]:
         """The ids of the traces of a question, newest first; case and spacing don't matter."""
@@ -85,10 +93,10 @@ class JudgementStore:
         """
         token = checked_token(token)
         judgement = checked_judgement(judgement)
+        judgement = on_trace(judgement, *self._spellings(bindable(judgement.trace_id)))
         with transaction(self._path) as db:
-            trace = stored_trace(db, judgement.trace_id)
-            judgement = on_trace(judgement, trace["question"], spellings_on(trace))
             if judgement.support is not None:
+                trace = stored_trace(db, judgement.trace_id)
                 check_in_passages(judgement.support, passage_texts(trace["body"]))
             if (saved := _by_token(db, judgement.annotator, token)) is not None:
                 return _same(saved, judgement, token)
@@ -165,6 +173,16 @@ class JudgementStore:
                 part.rename(path)
             finally:
                 part.unlink(missing_ok=True)
+
+    def _read_trace(self, trace_id: str) -> Trace:
+        with connect(self._path) as db:
+            return read_trace(stored_trace(db, trace_id))
+
+    def _read_spellings(self, trace_id: str) -> tuple[str, frozenset[str]]:
+        """A trace's question, and all spellings of its candidates."""
+        with connect(self._path) as db:
+            row = stored_trace(db, trace_id)
+            return row["question"], spellings_on(row)
 
     def _step(self, kind: str, target_sql: str, trace_id: str, annotator: str) -> Judgement | None:
         """Append an undo or redo of the judgement that `target_sql` finds."""

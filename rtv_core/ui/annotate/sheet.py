@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from rtv_core.annotation.support import passages_of
 from rtv_core.records import Judgement, Passage, Question, RunAnswer, Trace
@@ -22,12 +21,11 @@ from rtv_core.store.judgements import Event
 from rtv_core.store.queues import Queue, Standing
 from rtv_core.text import answer_key, same_answer
 from rtv_core.ui.marks import covering, gold_answers
-from rtv_core.ui.workbench import JudgementStore, Workbench
+from rtv_core.ui.workbench import Workbench
 
 __all__ = ["EVIDENCE_SHOWN", "VALID", "Addition", "Gold", "Score", "Sheet", "Shown", "read_sheet"]
 
 EVIDENCE_SHOWN = 10
-TRACES_KEPT = 64
 VALID = ("listed", "variant", "unlisted")
 
 
@@ -116,7 +114,7 @@ def read_sheet(workbench: Workbench, queue: Queue, place: int, annotator: str) -
     item = standing.item
     row = workbench.runs.question(queue.run_id, item.position)
     run = workbench.runs.run(queue.run_id)
-    trace = _load_trace(workbench.store, item.trace_id)
+    trace = workbench.store.load_trace(item.trace_id)
     given = _answer(row.answers, item.answer)
     gold = _gold(row.question, given)
     score = Score(given.p_right, run.tau, given.predicted)
@@ -148,12 +146,6 @@ def read_sheet(workbench: Workbench, queue: Queue, place: int, annotator: str) -
         added,
     )
     return Facts(sheet, standing, trace, row.question, gold, score)
-
-
-@lru_cache(maxsize=TRACES_KEPT)
-def _load_trace(store: JudgementStore, trace_id: str) -> Trace:
-    """A trace never changes under its id, and reading one takes most of the time of a verdict."""
-    return store.load_trace(trace_id)
 
 
 def _mode(queue: Queue, standing: Standing, judged: Sequence[Event]) -> str:
