@@ -327,6 +327,7 @@
     const row = chosen && rowOf(chosen.key);
     if (row) parameters.set("candidate", row.dataset.answer);
     else if (wanted) parameters.set("candidate", wanted);
+    if (rtv.second) parameters.set("second", rtv.second);
     for (const name of ["__theme"]) if (linked.has(name)) parameters.set(name, linked.get(name));
     const next = `${location.pathname}?${parameters}`;
     if (next !== location.pathname + location.search) history.replaceState(null, "", next);

@@ -11,7 +11,8 @@ from fakes import FakeWorkbench
 from tiny import PASSAGES, QUESTIONS, hits_of, tiny_network
 
 from rtv_core.baselines.load import load_baselines
-from rtv_core.baselines.offers import CONCATENATED, JOINT, RECALLER_TAU, RERANKER, Offer, Systems, offers
+from rtv_core.baselines.offers import RECALLER_TAU, Offer, Systems, offers
+from rtv_core.baselines.stages import CONCATENATED, JOINT, RERANKER
 from rtv_core.baselines.systems import RecallerAlone, settings_of
 from rtv_core.errors import InputError, MismatchError, MissingError, SettingError
 from rtv_core.reading.weights import save_network

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rtv_core.baselines.concatenated import ConcatenatedReader
 from rtv_core.baselines.joint import JointReader
-from rtv_core.baselines.offers import CONCATENATED, JOINT, RERANKER
 from rtv_core.baselines.rerank import OracleReranker, RetrievalOrder, TrainedReranker
+from rtv_core.baselines.stages import CONCATENATED, JOINT, RERANKER
 from rtv_core.baselines.systems import Baseline, ConcatenatedReading, RerankThenRead
 from rtv_core.errors import MismatchError, MissingError
 from rtv_core.reading.network import ReaderNetwork

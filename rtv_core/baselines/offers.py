@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from rtv_core.baselines.stages import CONCATENATED, JOINT, RERANKER
 from rtv_core.baselines.systems import Baseline, OtherPipeline, PipelineLike, RecallerAlone
 from rtv_core.errors import InputError, MismatchError, MissingError
 from rtv_core.settings import PROFILES, Settings, load_settings
 
-__all__ = ["CONCATENATED", "JOINT", "RECALLER_TAU", "RERANKER", "Offer", "Pipelines", "Systems", "offers"]
-
-RERANKER, JOINT, CONCATENATED = "reranker", "joint reader", "concatenated reader"
-"""What the cards of the trained baselines call their stage."""
+__all__ = ["RECALLER_TAU", "Offer", "Pipelines", "Systems", "offers"]
 
 RECALLER_TAU = 0.14
 """The recaller's best threshold on dev, where its card names none: that of the reader in this repository."""

@@ -22,6 +22,13 @@ UNENCRYPTED = (
 @with_settings
 @click.option("--questions", type=click.Path(path_type=Path), help="Questions with gold answers to offer.")
 @click.option(
+    "--baselines",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    help="A trained baseline's folder, or a profile, to compare with; repeatable.",
+)
+@click.option(
     "--store", type=click.Path(path_type=Path), default=STORE, show_default=True, help="Judgements."
 )
 @click.option(
@@ -38,6 +45,7 @@ def command(
     profile: str,
     overrides: tuple[str, ...],
     questions: Path | None,
+    baselines: tuple[Path, ...],
     store: Path,
     auth: Path | None,
     host: str,
@@ -49,6 +57,7 @@ def command(
     stay_offline()
     settings = load_settings(profile, overrides)
     from rtv_core.accounts import Accounts
+    from rtv_core.baselines.offers import Systems, offers
     from rtv_core.ui.app import check_host, is_local
     from rtv_core.ui.app import serve as serve_app
     from rtv_core.ui.guard import read_site
@@ -61,11 +70,12 @@ def command(
         accounts.names()
         if not accounts.admins():
             click.echo(no_admin(accounts.path), err=True)
-    from rtv_core.factory import Workbench
+    from rtv_core.factory import MODELS, Workbench
 
+    systems = Systems(offers(baselines, MODELS))
     workbench = Workbench(settings, store, index, questions)
     click.echo(f"RTV on http://{host}:{port}  ·  corpus: {workbench.corpus}  ·  judgements: {store}")
     if not is_local(host):
         click.echo(UNENCRYPTED, err=True)
     workbench.start()
-    serve_app(workbench, host, port, open_browser, accounts, sites)
+    serve_app(workbench, host, port, open_browser, accounts, sites, systems)

@@ -11,11 +11,13 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from rtv_core.accounts import Accounts
+from rtv_core.baselines.offers import Systems, offers
 from rtv_core.errors import InputError, MissingError
 from rtv_core.ui import render
 from rtv_core.ui.admin import Access, add_admin
 from rtv_core.ui.analyse import add_analyse
 from rtv_core.ui.annotate import add_annotate
+from rtv_core.ui.compare import add_compare
 from rtv_core.ui.explore import add_explore
 from rtv_core.ui.guard import Guard, read_site
 from rtv_core.ui.markup import join
@@ -25,15 +27,22 @@ from rtv_core.ui.workbench import Workbench
 __all__ = ["build_app", "check_host", "is_local", "launch_options", "serve"]
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
-STYLES = ("style.css", "present.css", "annotate.css", "analyse.css", "admin.css")
-SCRIPTS = ("keys.js", "present.js", "annotate.js", "analyse.js", "admin.js")
+STYLES = ("style.css", "present.css", "annotate.css", "analyse.css", "compare.css", "admin.css")
+SCRIPTS = ("keys.js", "present.js", "annotate.js", "analyse.js", "whatif.js", "compare.js", "admin.js")
 
 
-def build_app(workbench: Workbench, shared: bool = False, accounts: Accounts | None = None) -> gr.Blocks:
+def build_app(
+    workbench: Workbench,
+    shared: bool = False,
+    accounts: Accounts | None = None,
+    systems: Systems | None = None,
+) -> gr.Blocks:
     """The pages over a workbench; serve them with `launch(**launch_options())`.
 
-    `shared` pages have a way to sign out, and a page for the admins among the `accounts`.
+    `shared` pages have a way to sign out, and a page for the admins among the `accounts`. `systems` can be
+    compared with; without them, the recaller alone.
     """
+    systems = systems or Systems(offers())
     access = Access(shared, accounts)
     header = render.render_header(workbench.corpus, workbench.settings.profile)
     with gr.Blocks(title="RTV: recall, then verify", analytics_enabled=False, fill_width=True) as app:
@@ -44,11 +53,13 @@ def build_app(workbench: Workbench, shared: bool = False, accounts: Accounts | N
         )
         with gr.Tabs(elem_id="rtv-tabs"):
             with gr.Tab("Explore", id="explore", elem_id="rtv-explore"):
-                add_explore(workbench, app)
+                add_explore(workbench, app, systems)
             with gr.Tab("Annotate", id="annotate", elem_id="rtv-annotate"):
                 add_annotate(workbench, _asset("guidelines.md"))
             with gr.Tab("Analyse", id="analyse", elem_id="rtv-analyse"):
                 add_analyse(workbench, access.allows)
+            with gr.Tab("Compare", id="compare", elem_id="rtv-compare"):
+                add_compare(workbench, systems)
             add_admin(workbench, access, app)
             with gr.Tab("About", id="about", elem_id="rtv-about"):
                 gr.Markdown(_asset("about.md"), elem_classes="rtv-prose")
@@ -98,6 +109,7 @@ def serve(
     open_browser: bool = False,
     accounts: Accounts | None = None,
     sites: Sequence[str] = (),
+    systems: Systems | None = None,
 ) -> None:
     """Serve the pages until interrupted; with `accounts`, to those who sign in.
 
@@ -114,7 +126,7 @@ def serve(
         [read_site(site) for site in (f"http://{name}:{port}", *sites)],
         None if accounts is None else SignIn(accounts),
     )
-    app = build_app(workbench, accounts is not None, accounts)
+    app = build_app(workbench, accounts is not None, accounts, systems)
     app.launch(server_name=name, server_port=port, inbrowser=open_browser, **options)
 
 

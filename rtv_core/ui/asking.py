@@ -25,7 +25,9 @@ __all__ = [
     "Opened",
     "call_answers",
     "draw_session",
+    "find_question",
     "open_link",
+    "sessions",
     "show_answers",
     "show_loading",
     "stop_answers",
@@ -140,7 +142,7 @@ def show_answers(
         yield Answers()  # Gradio empties every part of the page for a generator that yields nothing
         return
     try:
-        asked = _question(workbench, check_question(checks.read_text(question, "question", 100_000)))
+        asked = find_question(workbench, check_question(checks.read_text(question, "question", 100_000)))
         # tau, k and the switch only mark: they are no part of what is run, nor of how a trace was made.
         knobs = read_knobs(tau, k, single)
         settings = workbench.settings.with_values(
@@ -154,7 +156,7 @@ def show_answers(
         yield _cleared(loading=not workbench.ready())
         pipeline = workbench.pipeline(settings)
         link = write_settings(settings, workbench.settings)
-        for session in _sessions(workbench, asked, pipeline):
+        for session in sessions(workbench, asked, pipeline):
             goes_on = run.goes_on(mine)
             said = verdicts_of(workbench, session.trace, annotator)
             running = goes_on and not session.trace.complete
@@ -171,7 +173,7 @@ def show_answers(
         raise
 
 
-def _question(workbench: Workbench, text: str) -> Question:
+def find_question(workbench: Workbench, text: str) -> Question:
     """The example with this text, which brings its gold, or a question without gold."""
     for question in workbench.questions:
         if check_question(question.text).casefold() == text.casefold():
@@ -179,7 +181,7 @@ def _question(workbench: Workbench, text: str) -> Question:
     return Question("", text)
 
 
-def _sessions(workbench: Workbench, question: Question, pipeline: Pipeline) -> Iterator[Session]:
+def sessions(workbench: Workbench, question: Question, pipeline: Pipeline) -> Iterator[Session]:
     """The trace as it grows, or at once where the same models and settings have made it before."""
     for trace_id in workbench.store.traces(question.text)[:LOOKED_AT]:
         if dict(workbench.store.provenance(trace_id)) == dict(pipeline.provenance):

@@ -6,10 +6,11 @@ from typing import Any
 
 import gradio as gr
 
+from rtv_core.baselines.offers import Systems
 from rtv_core.records import EVIDENCE_SIZES
 from rtv_core.settings import LARGEST_RETRIEVAL, LONGEST_QUESTION, Settings
 from rtv_core.text import COVERAGE_RULES
-from rtv_core.ui import asking, checks, judging, presenting, render
+from rtv_core.ui import asking, checks, judging, presenting, render, second, whatif
 from rtv_core.ui.session import Run, annotator_of, signed_name
 from rtv_core.ui.workbench import Workbench
 
@@ -17,7 +18,9 @@ __all__ = ["add_explore"]
 
 BRIDGE = """
 window.rtv = window.rtv || {};
-window.rtv.events = ["choose", "judge", "undo", "redo", "refresh", "example", "turn"];
+window.rtv.events = [
+  "choose", "judge", "undo", "redo", "refresh", "example", "turn", "whatif", "flip", "second",
+];
 window.rtv.send = trigger;
 """
 """Hands Gradio's way to call the server to keys.js, and names the events that may be sent."""
@@ -32,8 +35,8 @@ Parts = dict[str, Any]
 """Components by name."""
 
 
-def add_explore(workbench: Workbench, page: gr.Blocks) -> None:
-    """Lay out the page inside `page`, at the current place, and wire it."""
+def add_explore(workbench: Workbench, page: gr.Blocks, systems: Systems) -> None:
+    """Lay out the page inside `page`, at the current place, and wire it; `systems` can be compared with."""
     parts = {
         "run": gr.State(Run()),
         "session": gr.State(None),
@@ -43,11 +46,12 @@ def add_explore(workbench: Workbench, page: gr.Blocks) -> None:
         **_question_row(workbench),
         "progress": _html(render.render_welcome(workbench.questions), "progress"),
         **_controls(workbench.settings),
-        **_columns(workbench.settings),
+        **_columns(workbench.settings, systems),
         "bridge": gr.HTML("", elem_id="rtv-bridge", visible="hidden", js_on_load=BRIDGE),
     }
-    _wire_asking(workbench, parts, page)
+    _wire_asking(workbench, parts, page, systems)
     _wire_judging(workbench, parts)
+    _wire_whatif(workbench, parts)
     marking = [parts[name] for name in ("tau", "k", "single")]
     for control in marking:
         control.change(None, marking, None, js=MARK, show_progress="hidden", api_visibility="private")
@@ -109,17 +113,19 @@ def _advanced(settings: Settings) -> Parts:
     }
 
 
-def _columns(settings: Settings) -> Parts:
+def _columns(settings: Settings, systems: Systems) -> Parts:
     parts = {}
     with gr.Row(elem_id="rtv-columns"):
         with gr.Column(elem_id="rtv-left", min_width=0):
             parts["candidates"] = _html(
                 render.render_candidates(None, (), (), settings.verifier), "candidates"
             )
+            parts["second"] = _html(render.render_second(systems.names), "second")
             with gr.Row(elem_id="rtv-missing"):
                 _field("An answer that is missing", "+ an answer that is missing (Enter)", "missing-text")
         with gr.Column(elem_id="rtv-middle", min_width=0):
             parts["evidence"] = _html(render.render_empty_evidence(), "evidence")
+            parts["whatif"] = _html("", "whatif")
             with gr.Column(elem_id="rtv-judging", min_width=0):
                 parts["judge"] = _html(render.render_judge(None, None), "judge")
                 with gr.Row(elem_id="rtv-words"):
@@ -133,14 +139,15 @@ def _columns(settings: Settings) -> Parts:
     return parts
 
 
-def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
+def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks, systems: Systems) -> None:
     def opened(run, name, request: gr.Request):
         parameters = dict(request.query_params)
         open_link = presenting.open_stored if presenting.is_stored(parameters) else asking.open_link
         link = open_link(workbench, run, parameters, name)
+        choice = second.open_second(systems, run, parameters)
         if signed := signed_name(request):
-            return link._replace(annotator=gr.update(value=signed, interactive=False))
-        return link
+            link = link._replace(annotator=gr.update(value=signed, interactive=False))
+        return *link, choice
 
     def loading():
         yield from asking.show_loading(workbench)
@@ -160,6 +167,13 @@ def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
     def answers(request: gr.Request, *values):
         *asked, name = values
         yield from asking.show_answers(workbench, *asked, annotator_of(request, name))
+
+    def choose_second(run, event: gr.EventData):
+        second.choose_second(systems, run, event._data)
+
+    def seconded(run, session, tau, k, single, name, request: gr.Request):
+        name = annotator_of(request, name)
+        yield from second.show_second(workbench, systems, run, session, tau, k, single, name)
 
     asked = [parts[name] for name in ("question", "passages", "relevance", "coverage", "tau", "k", "single")]
     shown = asking.Answers(
@@ -185,16 +199,23 @@ def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks) -> None:
         "show_progress": "hidden",
         "api_visibility": "private",
     }
+    compare = answer | {
+        "fn": seconded,
+        "inputs": [parts["run"], *_view(parts)],
+        "outputs": [parts[name] for name in second.Seconded._fields],
+    }
     run, bridge = parts["run"], parts["bridge"]
-    link = [parts[name] for name in asking.Opened._fields]
+    link = [parts[name] for name in (*asking.Opened._fields, "second")]
     opening = page.load(opened, [run, parts["annotator"]], link, js=NAME, **_QUICK)
-    opening.then(**answer)
+    opening.then(**answer).then(**compare)
     kept = [run, *(parts[name] for name in ("tau", "k", "single", "annotator"))]
-    opening.then(stored, kept, list(shown), **_QUICK)
-    bridge.turn(turn, kept, [parts["question"], *shown], trigger_mode="always_last", **_QUICK)
-    bridge.example(example, run, parts["question"], **_QUICK).then(**answer)
+    opening.then(stored, kept, list(shown), **_QUICK).then(**compare)
+    turning = bridge.turn(turn, kept, [parts["question"], *shown], trigger_mode="always_last", **_QUICK)
+    turning.then(**compare)
+    bridge.example(example, run, parts["question"], **_QUICK).then(**answer).then(**compare)
     for asking_now in (parts["ask"].click, parts["question"].submit):
-        asking_now(asking.call_answers, run, list(shown), **_QUICK).then(**answer)
+        asking_now(asking.call_answers, run, list(shown), **_QUICK).then(**answer).then(**compare)
+    bridge.second(choose_second, run, None, trigger_mode="always_last", **_QUICK).then(**compare)
     parts["stop"].click(asking.stop_answers, run, list(shown), **_QUICK)
     page.load(
         loading,
@@ -236,6 +257,27 @@ def _wire_judging(workbench: Workbench, parts: Parts) -> None:
     bridge.undo(undo, view, judged, trigger_mode="multiple", **_QUICK)
     bridge.redo(redo, view, judged, trigger_mode="multiple", **_QUICK)
     bridge.refresh(refresh, view, judged, trigger_mode="always_last", **_QUICK)
+
+
+def _wire_whatif(workbench: Workbench, parts: Parts) -> None:
+    def without(session, tau, k, single, event: gr.EventData):
+        return whatif.show_whatif(workbench, session, tau, k, single, event._data)
+
+    def flip(session, tau, k, single, event: gr.EventData):
+        return whatif.show_flip(workbench, session, tau, k, single, event._data)
+
+    bridge, made = parts["bridge"], parts["whatif"]
+    view = _view(parts)[:-1]
+    bridge.whatif(without, view, made, trigger_mode="always_last", **_QUICK)
+    bridge.flip(
+        flip,
+        view,
+        made,
+        trigger_mode="once",
+        concurrency_id="ask",
+        show_progress="hidden",
+        api_visibility="private",
+    )
 
 
 _QUICK = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}

@@ -13,6 +13,7 @@ from rtv_core.errors import InputError
 from rtv_core.records import Judgement, Trace
 from rtv_core.settings import VerifierSettings
 from rtv_core.ui import checks
+from rtv_core.ui.beside import Beside
 from rtv_core.ui.marks import Places, Row, candidate_key, candidate_rows, extra_rows
 from rtv_core.ui.markup import Markup
 from rtv_core.ui.render import render_candidates
@@ -39,7 +40,7 @@ class Session:
     """The trace on screen. `trace_id` is "" until it is saved.
 
     `link` is what the address names of it besides the question: its settings, or its place in a run. A
-    `frozen` one is presented: nothing is written.
+    `frozen` one is presented: nothing is written. `beside` is what a second system made of it.
     """
 
     trace: Trace
@@ -47,6 +48,7 @@ class Session:
     link: str = ""
     places: Places | None = None
     frozen: bool = False
+    beside: Beside | None = None
 
     def rows(self, said: Sequence[Judgement], k: int = 10) -> tuple[Row, ...]:
         """The candidates with what was said of them, best first."""
@@ -56,7 +58,8 @@ class Session:
 class Run:
     """Which question a tab wants answered. Asking and stopping end the run before, which only looks on.
 
-    `stored` is what the tab shows instead of asking. A `frozen` tab presents: it never asks.
+    `stored` is what the tab shows instead of asking. A `frozen` tab presents: it never asks. `second` names
+    the system that the tab compares with.
 
     Gradio's own cancelling lets the step in hand draw over what Stop drew.
     """
@@ -66,6 +69,17 @@ class Run:
         self._taken = 0
         self.stored: Stored | None = None
         self.frozen = False
+        self.second = ""
+
+    @property
+    def number(self) -> int:
+        """The number of what is wanted now."""
+        return self._wanted
+
+    @property
+    def waits(self) -> bool:
+        """Whether something is wanted that was not taken yet."""
+        return self._taken != self._wanted
 
     def call(self) -> None:
         """Want a question answered; what runs now is to end. Nothing, if the tab is frozen."""
@@ -151,7 +165,7 @@ def find_row(session: Session, said: Sequence[Judgement], event: Mapping[str, An
 def draw_candidates(session: Session, said: Sequence[Judgement], knobs: VerifierSettings) -> Markup:
     """The list of candidates with the verdicts in it."""
     rows, extra = session.rows(said, knobs.k), extra_rows(session.trace, said)
-    return render_candidates(session.trace, rows, extra, knobs)
+    return render_candidates(session.trace, rows, extra, knobs, beside=session.beside)
 
 
 def clock(at: str = "") -> str:

@@ -8,6 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from rtv_core.attack import Flip, Removal
+from rtv_core.baselines.systems import RecallerAlone, scored_trace
 from rtv_core.records import (
     Candidate,
     Evidence,
@@ -22,8 +24,12 @@ from rtv_core.records import (
     Trace,
     Verdict,
 )
-from rtv_core.settings import VerifierSettings
+from rtv_core.settings import Settings, VerifierSettings
+from rtv_core.side_by_side import Column
 from rtv_core.ui import render
+from rtv_core.ui.beside import set_beside
+from rtv_core.ui.compare.render import render_form, render_table
+from rtv_core.ui.compare.render import render_welcome as render_comparison_welcome
 from rtv_core.ui.marks import candidate_rows, extra_rows
 from rtv_core.ui.markup import Markup, escape, marked, tag
 
@@ -55,7 +61,8 @@ class Page(HTMLParser):
 
     def handle_starttag(self, name, attributes):
         self.tags.append(name)
-        self._open.append(name)
+        if name != "input":  # the one element here that has no end
+            self._open.append(name)
         self.attributes += attributes
         if name == "mark":
             self.marks.append("")
@@ -98,6 +105,12 @@ def trace_of(text: str, count: int = 1, passage: str | None = None) -> Trace:
     )
 
 
+def other_trace(text: str) -> Trace:
+    """What another system made of the same question: answers that only it gives."""
+    candidates = tuple(Candidate(answer, (answer,), 0.9, ()) for answer in (f"new {text}", f"newer {text}"))
+    return scored_trace(RecallerAlone(name=text), trace_of(text), (), (), candidates, 0.5)
+
+
 def whole_page(text: str) -> str:
     """Everything that is drawn of a trace, a verdict and a failure that hold `text` everywhere."""
     trace, settings = trace_of(text), VerifierSettings(tau=0.5)
@@ -106,6 +119,7 @@ def whole_page(text: str) -> str:
     ]
     rows = candidate_rows(trace, said)
     extra = extra_rows(trace, [*said, replace(said[0], answer=f"typed {text}")])
+    beside = set_beside(trace, Column(text, other_trace(text), Settings()))
     return "".join(
         (
             render.render_header(text, text),
@@ -122,6 +136,14 @@ def whole_page(text: str) -> str:
             render.render_saved(said[0], text, text),
             render.render_undone(text, True),
             render.render_failure(text, text),
+            render.render_second((text,), text, f"{text} is reading"),
+            render.render_second_result(trace, beside, settings),
+            render.render_candidates(trace, rows, extra, settings, beside=beside),
+            render.render_whatif(rows[0], 0.7, Removal((0,), 0.2), settings, 1, Flip(None, True, 1)),
+            render.render_no_whatif(text, text, 1),
+            render_form((text,)),
+            render_comparison_welcome((trace.question,)),
+            render_table(trace.question, [beside.column], {text: text}),
         )
     )
 

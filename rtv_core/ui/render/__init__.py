@@ -17,9 +17,12 @@ from rtv_core.ui.render.judging import (
 )
 from rtv_core.ui.render.passages import render_passages
 from rtv_core.ui.render.place import render_place
+from rtv_core.ui.render.second import render_second, render_second_result
 from rtv_core.ui.render.stages import render_progress
+from rtv_core.ui.render.whatif import can_take_away, render_no_whatif, render_whatif
 
 __all__ = [
+    "can_take_away",
     "render_candidates",
     "render_empty_evidence",
     "render_evidence",
@@ -30,12 +33,16 @@ __all__ = [
     "render_keys",
     "render_mentions",
     "render_message",
+    "render_no_whatif",
     "render_passages",
     "render_place",
     "render_progress",
     "render_saved",
+    "render_second",
+    "render_second_result",
     "render_summary",
     "render_undone",
     "render_unsaid",
     "render_welcome",
+    "render_whatif",
 ]

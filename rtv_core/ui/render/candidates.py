@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rtv_core.records import EVIDENCE_SIZES, Trace
 from rtv_core.settings import VerifierSettings
+from rtv_core.ui.beside import Beside
 from rtv_core.ui.marks import Row, gold_answers, is_given
 from rtv_core.ui.markup import Markup, escape, join, spoken, tag
 from rtv_core.ui.render.parts import (
@@ -20,6 +21,7 @@ from rtv_core.ui.render.parts import (
     numbers,
     states_of,
 )
+from rtv_core.ui.render.second import render_cell
 
 __all__ = ["render_candidates", "render_summary"]
 
@@ -47,8 +49,12 @@ def render_candidates(
     extra: Sequence[Row],
     settings: VerifierSettings,
     running: bool = False,
+    beside: Beside | None = None,
 ) -> Markup:
-    """The candidates with the tau line among them, then the answers that are no candidates."""
+    """The candidates with the tau line among them, then the answers that are no candidates.
+
+    With a second system `beside`, each row has its cell, and the answers that only it gives come last.
+    """
     if trace is None:
         text = (
             "Every possible answer, united over the passages that gave it. What lies above the tau line is "
@@ -57,18 +63,24 @@ def render_candidates(
         return join([column_head("Candidates"), empty_state(text)])
     unscored = is_given(trace) and not trace.verdicts
     asides = (f"{len(rows):,}", *(() if unscored else ("validity score", "from"))) if rows else ()
-    head = column_head("Candidates", *asides)
+    other = (beside.column.name,) if beside else ()
+    head = column_head("Candidates", *(asides[:-1] if beside else asides), *other)
     states = states_of(trace, settings)
     at = EVIDENCE_SIZES.index(settings.k)
     above = sum(bool(row.p_right) and row.p_right[at] > settings.tau for row in rows)
-    lines = [_candidate(row, states.get(row.index, "unverified"), at) for row in rows[:CANDIDATES_DRAWN]]
+    lines = [
+        _candidate(row, states.get(row.index, "unverified"), at, beside) for row in rows[:CANDIDATES_DRAWN]
+    ]
     if trace.verdicts:
         lines.insert(min(above, len(lines)), _tau_line(settings.tau, none=not above))
     if (more := len(rows) - CANDIDATES_DRAWN) > 0:
         lines.append(_between(f"{counted(more, 'more candidate')} not drawn"))
     if extra:
         lines.append(_between("Not among the candidates"))
-        lines += [_candidate(row, "missed", at) for row in extra[:CANDIDATES_DRAWN]]
+        lines += [_candidate(row, "missed", at, beside) for row in extra[:CANDIDATES_DRAWN]]
+    if beside and (only := _only_theirs(beside, extra)):
+        lines.append(_between(f"Only {beside.column.name} gives"))
+        lines += [_candidate(row, "missed", at, beside) for row in only[:CANDIDATES_DRAWN]]
     signs = tag("li", *map(_sign, STATES), class_="signs", role="presentation", hidden=True)
     listed = tag(
         "ol",
@@ -82,9 +94,16 @@ def render_candidates(
         data_tau=f"{settings.tau:.4f}",
         data_k=settings.k,
         data_single=int(settings.single_answer),
+        data_beside=bool(beside),
         style=f"--tau:{settings.tau:.4f}",
     )
     return join([head, None if rows else _no_candidates(trace, running), listed])
+
+
+def _only_theirs(beside: Beside, extra: Sequence[Row]) -> list[Row]:
+    """The rows of the second system's own answers; once judged, an answer stands among the extra rows."""
+    drawn = {row.key for row in extra}
+    return [row for row in beside.only if row.key not in drawn]
 
 
 def _no_candidates(trace: Trace, running: bool) -> Markup:
@@ -115,17 +134,19 @@ def _between(text: str) -> Markup:
     return tag("li", text, class_="between", role="presentation")
 
 
-def _candidate(row: Row, state: str, at: int) -> Markup:
+def _candidate(row: Row, state: str, at: int, beside: Beside | None) -> Markup:
     gave = f"recalled from {counted(len(row.ranks), 'passage')}" if row.ranks else ""
     score = f"{row.p_right[at]:.2f}" if row.p_right else ""
     gold = (tag("span", "★", aria_hidden="true"), spoken("gold")) if row.gold else ()
     name = tag("bdi", escape(row.answer, LONGEST_ANSWER), class_="answer")
+    cell = beside.cell(row) if beside else None
     return tag(
         "li",
         _sign(state),
         tag("span", name, _second_line(row), class_="name"),
         tag("span", tag("i"), class_="bar", aria_hidden="true"),
         tag("span", score, class_="score", title="validity score: how strongly the verifier says right"),
+        render_cell(cell, beside.column.name) if beside else None,
         tag("span", *gold, class_="gold", title="equals a gold answer" if gold else None),
         tag("span", str(len(row.ranks) or ""), spoken(f" {gave}"), class_="sources", title=gave or None),
         role="option",
@@ -142,6 +163,7 @@ def _candidate(row: Row, state: str, at: int) -> Markup:
         data_gold=numbers(row.gold),
         data_ranks=numbers(row.ranks),
         data_evidence=numbers(row.evidence_ranks),
+        data_other=int(bool(cell and cell.found)) if beside else None,
         style=f"--p:{score or 0}",
     )
 

@@ -20,6 +20,7 @@ from rtv_core.ui.render.parts import (
     passage_title,
     states_of,
 )
+from rtv_core.ui.render.whatif import can_take_away, render_away, render_tools
 
 __all__ = ["render_empty_evidence", "render_evidence", "render_mentions"]
 
@@ -57,6 +58,7 @@ def render_evidence(trace: Trace, row: Row, settings: VerifierSettings, typed: s
     if not passages:
         return join([head, empty_state(NO_EVIDENCE["given" if given else "nothing"])])
     weights = trace.verdicts[row.index].weights if row.index < len(trace.verdicts) else ()
+    removable = can_take_away(trace, row)
     spellings = trace.candidates[row.index].spellings
     items = [
         _card(
@@ -65,6 +67,7 @@ def render_evidence(trace: Trace, row: Row, settings: VerifierSettings, typed: s
             passage.covers,
             spellings,
             None if given else _similarity(passage),
+            render_away(place) if removable else None,
             _weight(weights[place]) if place < len(weights) else None,
             recalled=passage.recalled,
             unused=place >= settings.k,
@@ -75,8 +78,9 @@ def render_evidence(trace: Trace, row: Row, settings: VerifierSettings, typed: s
     if weights:
         text = "Bars: share of the verifier's attention at k = 10, "
         caption = tag("p", text, tag("b", "model behaviour, not a cause"), ".", class_="rtv-caption")
+    tools = render_tools(trace, row, settings) if removable else None
     label = "Evidence passages, best first"
-    return join([head, caption, tag("ol", *items, class_="rtv-evidence", aria_label=label)])
+    return join([head, caption, tools, tag("ol", *items, class_="rtv-evidence", aria_label=label)])
 
 
 def render_mentions(
