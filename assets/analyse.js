@@ -3,8 +3,11 @@
   const rtv = (window.rtv = window.rtv || {});
   if (rtv.analyse) return;
 
-  const PARTS = ["controls", "figures", "curves", "people", "search", "questions", "settled", "file"];
-  const FIGURES = ["figures", "curves", "people"];
+  const PARTS = [
+    ...["controls", "filter", "figures", "curves", "slices", "people"],
+    ...["search", "questions", "settled", "file"],
+  ];
+  const FIGURES = ["figures", "curves", "slices", "people"];
   const NAME = "rtv-adjudicator";
   const DOUBLE = 400; // ms within which the same click counts once
   const TYPING = 150; // ms without a key before a search begins
@@ -16,6 +19,11 @@
     count: linked.get("count") === "all" ? "all" : "settled",
     across: linked.get("across") === "1",
     adjudicators: linked.getAll("adjudicator"),
+    where: linked.getAll("where"),
+    slices: linked.get("slices") || "",
+    first: linked.get("first") || "",
+    second: linked.get("second") || "",
+    day: linked.get("day") || "",
     behind: linked.get("behind") || "",
     text: linked.get("text") || "",
     answers: linked.get("answers") || "",
@@ -27,6 +35,7 @@
   const wanted = {}; // by part, the number of its last request
   const focused = {}; // by part, how to find again what had the focus
   const saved = new Set();
+  let building = false; // whether the fields of one more condition are open
 
   const $ = (selector, root = document) => root.querySelector(selector);
   const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -69,10 +78,12 @@
   function address() {
     if (!rtv.page || rtv.page() !== "analyse") return;
     const parameters = new URLSearchParams({ page: "analyse" });
-    for (const name of ["run", "with", "behind", "text", "answers"]) if (view[name]) parameters.set(name, view[name]);
+    for (const name of ["run", "with", "slices", "first", "second", "day", "behind", "text", "answers"])
+      if (view[name]) parameters.set(name, view[name]);
     if (view.count === "all") parameters.set("count", "all");
     if (view.across) parameters.set("across", "1");
     view.adjudicators.forEach((name) => parameters.append("adjudicator", name));
+    view.where.forEach((condition) => parameters.append("where", condition));
     if (linked.has("__theme")) parameters.set("__theme", linked.get("__theme"));
     const next = `${location.pathname}?${parameters}`;
     if (next !== location.pathname + location.search) history.replaceState(null, "", next);
@@ -86,6 +97,7 @@
     if (name === "settled") return settled(host);
     if (name === "search") return search();
     if (!made) return;
+    if (name === "filter" && building) $(".rtv-builder", host).open = true;
     if (Number(made.dataset.turn) >= (wanted[name] || 0) || made.dataset.turn === "0") {
       delete host.dataset.busy;
       host.removeAttribute("aria-busy");
@@ -94,6 +106,7 @@
       if (again) again.focus({ preventScroll: true });
     }
     if (name === "controls") takeControls(host);
+    if (name === "filter") takeFilter(host, made);
     if (name === "people") fillName();
     if (name === "questions") search();
     if (name === "file") saveFile(made);
@@ -104,6 +117,29 @@
     const run = $("select[data-view=run]", host);
     if (run && !view.run) view.run = run.value;
     address();
+  }
+
+  // The server reads what is asked of the filter; the conditions that it answers with are those of the view.
+  function takeFilter(host, made) {
+    if (Number(made.dataset.turn) < (wanted.filter || 0)) return;
+    const where = JSON.parse($("[data-where]", host).dataset.where);
+    if (JSON.stringify(where) === JSON.stringify(view.where)) return;
+    view.where = where;
+    offset = 0;
+    address();
+    askFigures();
+  }
+
+  function filter(what, value) {
+    if (what === "clear" || what === "apply") building = false;
+    ask("filter", { do: what, value });
+    if (["save", "delete", "undo"].includes(what)) ask("slices");
+  }
+
+  function addCondition() {
+    const [column, sign, value] = ["column", "sign", "value"].map((name) => $(`[data-condition=${name}]`));
+    if (!value.value.trim()) return value.focus();
+    filter("add", `${column.value} ${sign.value} ${value.value}`);
   }
 
   // The search fields are drawn once and keep what is typed; only what a link or a figure sets is put in.
@@ -213,11 +249,15 @@
     view[name] = field.type === "checkbox" ? field.checked : field.value;
     offset = 0;
     if (name === "run") view.behind = "";
+    if (name === "run") view.first = view.second = "";
     if (name === "run" && view.with === view.run) view.with = "";
     if (name === "with" && /^(only|f1):/.test(view.behind)) view.behind = "";
     address();
     if (["text", "answers", "behind"].includes(name)) return ask("questions");
+    if (name === "slices") return ask("slices");
+    if (["first", "second", "day"].includes(name)) return ask("people");
     if (name === "run") ask("controls");
+    if (name === "run") ask("filter");
     askFigures();
   }
 
@@ -246,6 +286,14 @@
     else if ((found = hit("[data-png]"))) savePlot(found, "png");
     else if ((found = hit("button[data-file]"))) {
       if (!twice(found.dataset.file)) ask("file", { file: found.dataset.file });
+    } else if ((found = hit("[data-filter=add]"))) addCondition();
+    else if ((found = hit("[data-filter=save]"))) {
+      const name = $("[data-filter-name]").value.trim();
+      if (!name) $("[data-filter-name]").focus();
+      else if (!twice(`save ${name}`)) filter("save", name);
+    } else if ((found = hit("[data-filter]"))) {
+      const { filter: what, value } = found.dataset;
+      if (!twice(`${what} ${value}`)) filter(what, what === "remove" ? Number(value) : value);
     } else if ((found = hit("[data-adjudicate]"))) settle(found);
     else if ((found = hit("[data-unsettle]"))) {
       const name = (nameField() && nameField().value.trim()) || "";
@@ -255,7 +303,8 @@
 
   document.addEventListener("change", (event) => {
     if (!event.target.closest("#rtv-analyse")) return;
-    if (event.target.matches("select[data-view], input[type=checkbox][data-view]")) change(event.target);
+    const field = "select[data-view], input[type=checkbox][data-view], input[type=date][data-view]";
+    if (event.target.matches(field)) change(event.target);
     if (event.target.matches("[data-adjudicator]")) {
       view.adjudicators = $$("[data-adjudicator]:checked").map((box) => box.dataset.adjudicator);
       const summary = $(".rtv-adjudicators summary");
@@ -264,6 +313,20 @@
       askFigures();
     }
   });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing || !event.target.closest("#rtv-analyse-filter")) return;
+    if (event.target.matches("[data-condition=value]")) addCondition();
+    if (event.target.matches("[data-filter-name]")) $("#rtv-analyse-filter [data-filter=save]").click();
+  });
+
+  document.addEventListener(
+    "toggle",
+    (event) => {
+      if (event.target.matches?.("#rtv-analyse .rtv-builder")) building = event.target.open;
+    },
+    true,
+  );
 
   let typed = 0;
   document.addEventListener("input", (event) => {
@@ -308,6 +371,7 @@
     search();
     address();
     ask("controls");
+    ask("filter");
     askFigures();
   }
 

@@ -18,17 +18,26 @@ from rtv_core.analysis.calibration import (
     scored_by_gold,
     scored_by_verdicts,
 )
+from rtv_core.analysis.columns import COLUMNS, gold_sources, no_sources
 from rtv_core.analysis.comparison import compare_runs
 from rtv_core.analysis.corrected import Addition, correct_gold, distinct_answers
 from rtv_core.analysis.curves import at_tau, best_point, tau_curve
 from rtv_core.analysis.estimate import estimated_scores
+from rtv_core.analysis.filters import read_conditions, selected
 from rtv_core.analysis.headline import headline, right_share
-from rtv_core.analysis.missing import found_by_annotators, found_by_runs, missing_answers
+from rtv_core.analysis.missing import (
+    found_by_annotators,
+    found_by_run,
+    found_by_runs,
+    missing_answers,
+    unjudged_answers,
+)
 from rtv_core.analysis.mistakes import inclusion_of, missed_gold, wrong_predictions
+from rtv_core.analysis.rounds import Round, by_annotator, compare_rounds, on_items, since
 from rtv_core.analysis.rulings import Counting, settle
 from rtv_core.analysis.scores import predictions, question_scores, rescored, run_scores
 from rtv_core.analysis.shares import share, weighted_share
-from rtv_core.analysis.slices import by_gold_answers, by_question_word, f1_slices
+from rtv_core.analysis.slices import by_column, by_gold_answers, by_question_word, f1_slices
 from rtv_core.analysis.table6 import error_table
 from rtv_core.errors import InputError
 from rtv_core.metrics import f1_official
@@ -646,6 +655,109 @@ def test_slices_hold_the_mean_f1_of_each_kind() -> None:
     assert names == ["how many", "other", "when"]
 
 
+def test_slices_of_numbers_stand_by_size_and_what_is_not_known_comes_last() -> None:
+    questions = [asked(((("a",),),), "a", position=place) for place in range(7)]
+    counts = {0: 0, 1: 1, 2: 4, 3: 5, 4: 12, 5: 2, 6: None}
+    found = f1_slices(questions, by_column("sources", lambda q: counts[q.position]))
+    assert [(s.name, s.questions) for s in found] == [
+        ("0", 1), ("1", 1), ("2 to 4", 2), ("5 to 9", 1), ("10 or more", 1), ("not known", 1),
+    ]  # fmt: skip
+
+
+def test_a_question_counts_in_the_slice_of_each_of_its_kinds() -> None:
+    question = asked(RELEASES, "1995", lost=("predicted", "not recalled", "not recalled"))
+    assert [s.name for s in f1_slices([question], by_column("lost"))] == ["not recalled", "predicted"]
+    assert {s.questions for s in f1_slices([question], by_column("lost"))} == {1}
+
+
+def test_sources_are_passages_that_hold_an_answer_of_any_annotation() -> None:
+    question = Question("q", "Who?", ((("Ann Lee", "A. Lee"),), (("Bo",), ("Cy",))))
+    passages = [("", "By Ann Lee."), ("Bo", "He."), ("", "A Bobby"), ("", "a. lee and cy"), ("", "ann-lee")]
+    assert gold_sources(question, passages) == 3
+    assert gold_sources(question, passages[2:3]) == 0
+    assert gold_sources(question, []) is None
+
+
+def test_every_column_gives_each_question_kinds_or_none() -> None:
+    questions = [asked(RELEASES, "1995", "-2010", scores=(0.9, 0.25)), asked((), position=1)]
+    kinds = {name: [c.kinds_of(q, no_sources) for q in questions] for name, c in COLUMNS.items() if c.kinds}
+    assert kinds == {
+        "gold": [("3",), ("not known",)],
+        "word": [("other",)] * 2,
+        "sources": [("not known",)] * 2,
+        "predictions": [("1",), ("0",)],
+        "candidates": [("1 to 4",), ("0",)],
+        "lost": [("predicted", "at or below tau"), ("not known",)],
+        "score": [("0.8 or more",), ("not known",)],
+        "length": [("0 to 5",)] * 2,
+    }
+
+
+# Filters
+
+
+def kept(questions, *conditions: str, sources=no_sources) -> list[int]:
+    return [q.position for q in selected(questions, read_conditions(conditions), sources)]
+
+
+def test_a_filter_keeps_the_questions_that_meet_every_condition() -> None:
+    questions = [
+        asked(RELEASES, "1995", "-2010", text="When did Jack come out?", scores=(0.9, 0.2)),
+        asked(((("Ada  Lovelace",),),), "ada lovelace", position=1, text="Who wrote it?"),
+        asked((), "x", position=2, text="Who?"),
+        asked(((("b",),),), position=3, text="Where?", lost=("not recalled",)),
+    ]
+    for conditions, positions in (
+        (("word = who",), [1, 2]),
+        (("word != Who",), [0, 3]),
+        (("gold>=1", "predictions>0"), [0, 1]),
+        (("gold = 3",), [0]),
+        (("lost = not recalled",), [3]),
+        (("lost = predicted", "lost = at or below tau"), [0]),
+        (("lost !~ not",), [0, 1, 2]),
+        (("f1 < 60",), [0, 3]),
+        (("f1 = 100",), [1]),
+        (("score > .5",), [0]),
+        (("text ~ ADA love",), [1]),
+        (("text !~ 2010",), [1, 2, 3]),
+        (("predicted = Ada Lovelace",), [1]),
+        (("rejected ~ 20",), [0]),
+        (("answer = april 24,  2010",), [0]),
+        (("question ~ who ", "id = q2"), [2]),
+        (("sources >= 2",), [1]),
+        ((), [0, 1, 2, 3]),
+    ):
+        assert kept(questions, *conditions, sources=lambda q: 2 if q.position == 1 else None) == positions
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        ("", "is no condition"),
+        ("word", "is no condition"),
+        ("mood = good", "no column 'mood'"),
+        ("word > who", "> does not go with"),
+        ("gold ~ 2", "~ does not go with"),
+        ("gold = two", "'two' is no number"),
+        ("gold = nan", "is no number"),
+        ("word =  ", "has no text"),
+        ("text ~ " + "x" * 999, "has 1,006 characters"),
+    ],
+)
+def test_what_is_no_condition_is_refused(condition: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        read_conditions([condition])
+
+
+def test_conditions_are_kept_once_as_people_write_them() -> None:
+    assert [*map(str, read_conditions(["gold>=02", " gold >= 2.0 ", "text~a = b"]))] == [
+        "gold >= 2",
+        "text ~ a = b",
+    ]
+    with pytest.raises(InputError, match="21 conditions"):
+        read_conditions([f"gold = {i}" for i in range(21)])
+
+
 # Missing answers
 
 
@@ -711,6 +823,40 @@ def test_runs_find_valid_answers_by_gold_or_by_verdict() -> None:
     }
 
 
+def test_the_more_systems_the_closer_chaos_bound_comes_from_below() -> None:
+    rng = np.random.default_rng(8)
+    size, bounds = 400, {}
+    ease = rng.beta(1.2, 2, size)  # some answers are found by nearly all, some by nearly none
+    for systems in (3, 8):
+        totals = []
+        for _ in range(60):
+            runs = {
+                f"s{i}": {("q", str(a)) for a in np.flatnonzero(rng.random(size) < ease)}
+                for i in range(systems)
+            }
+            result = missing_answers(runs)
+            assert result.lower_bound
+            assert result.found <= result.low <= result.total <= result.high
+            totals.append(result.total)
+        bounds[systems] = np.mean(totals)
+    assert bounds[3] < bounds[8] < size * 1.02
+    assert bounds[8] > 0.9 * size
+
+
+def test_the_method_and_where_it_comes_from_stand_first_in_the_notes() -> None:
+    assert "Chapman 1951" in missing_answers(found(range(0, 20), range(10, 40))).notes[0]
+    assert "Chao 1987" in missing_answers(found(range(12), range(6, 16), range(10, 20))).notes[0]
+
+
+def test_a_run_found_what_it_predicted_on_the_questions_asked_for() -> None:
+    run = [asked(RELEASES, "1995", "2013", "x"), asked(RELEASES, "2012", position=1)]
+    rulings = ruled(said("2013", "unlisted"), across_runs=True)
+    assert found_by_run(run, {"q0"}, rulings) == {("q0", "1995"), ("q0", "2013")}
+    assert found_by_run(run, {"q1", "other"}, rulings) == {("q1", "2012")}
+    assert unjudged_answers(run, {"q0"}, rulings) == 1
+    assert unjudged_answers(run, {"q1"}, rulings) == 0
+
+
 def test_annotators_find_what_they_type_in() -> None:
     judgements = [
         said("2013", "unlisted", "A", recalled=False),
@@ -762,3 +908,67 @@ def test_runs_on_other_questions_are_not_compared() -> None:
         compare_runs([asked(RELEASES)], [asked(RELEASES, position=1)])
     with pytest.raises(InputError, match="in one run"):
         compare_runs([asked(RELEASES)], [asked(RELEASES, text="What else?")])
+
+
+# Two rounds
+
+
+def test_a_round_is_a_queue_a_person_or_a_time() -> None:
+    judgements = [
+        said("2013", "unlisted", "Ada", at="2026-01-04T23:59:00.000+00:00"),
+        said("2014", "invalid", "Bo", at="2026-01-05T00:00:00.000+00:00"),
+        said("2013", "invalid", "Bo", position=1, at="2026-01-06T00:00:00.000+00:00"),
+    ]
+    items = [QueueItem(0, "trace0", "prediction", "2013.", 0.5, "wrong")]
+    assert on_items(judgements, items) == judgements[:1]
+    assert by_annotator(judgements, "Bo") == judgements[1:]
+    assert since(judgements, "2026-01-05") == judgements[1:]
+
+
+def test_two_rounds_are_compared_on_the_same_predictions() -> None:
+    run = [
+        asked(RELEASES, "1995", "2013", "2014"),
+        asked(((("Ada",),),), "Ada L", position=1),
+        asked((), "y", position=2),
+    ]
+    first = Round(
+        ruled(
+            said("2013", "unlisted"),
+            said("2014", "invalid"),
+            said("Ada L", "variant", position=1, gold="Ada"),
+        )
+    )
+    second = Round(
+        ruled(said("2013", "invalid"), said("Ada L", "listed", position=1, gold="Ada"), said("x", "unlisted"))
+    )
+    found = compare_rounds(run, first, second)
+    assert found.questions == 2
+    one, two = 2 * 2 / (3 + 4), 2 * 1 / (3 + 4)  # the second added an answer that the run did not give
+    assert found.corrected["f1"].first.mean == pytest.approx((one + 1) / 2)
+    assert found.corrected["f1"].second.mean == pytest.approx((two + 1) / 2)
+    assert found.corrected["f1"].difference.mean == pytest.approx((one - two) / 2)
+    assert found.estimated["f1"].first.mean == pytest.approx(
+        found.corrected["f1"].first.mean
+    )  # all is judged
+    assert found.estimated["f1"].second.mean == pytest.approx(estimated_scores(run, second.rulings).f1.mean)
+    assert [t.wrong.unjudged for t in found.table6] == [0, 1]
+    assert found.table6[0] == error_table(run, first.rulings)
+    assert (found.same.count, found.same.of) == (1, 2)  # listed and variant of one gold answer say the same
+    (change,) = found.changes
+    assert (change.position, change.answer, change.first.label, change.second.label) == (
+        0, "2013", "unlisted", "invalid",
+    )  # fmt: skip
+    assert (found.first_only, found.second_only) == (1, 1)
+
+
+def test_a_round_equals_itself_and_an_empty_one_has_no_estimate() -> None:
+    questions, truth = simulated(random.Random(3), 60)
+    own = Round(settle(judge_all(questions, truth)))
+    found = compare_rounds(questions, own, own)
+    for difference in (*found.corrected.values(), *found.estimated.values()):
+        assert difference.difference.low == difference.difference.high == 0
+    assert found.changes == ()
+    assert found.same.share == 1
+    assert compare_rounds(questions, own, Round(ruled())).estimated == {}
+    with pytest.raises(InputError, match="no F1 to compare"):
+        compare_rounds([asked((), "x")], own, own)

@@ -191,7 +191,7 @@ def test_the_page_has_every_part_and_loads_nothing(page: str) -> None:
     assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", page)
     assert "default-src 'none'" in page
     assert page.startswith('<!doctype html>\n<html lang="en">')
-    assert page.count("<svg") == 5
+    assert page.count("<svg") == 6
 
 
 def test_the_numbers_are_those_of_the_analysis(page: str) -> None:
@@ -241,6 +241,68 @@ def test_the_same_run_and_verdicts_make_the_same_page(place: Place, page: str, t
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
 
 
+def systems(path: Path, *found: range) -> list[Place]:
+    """A run a range, on twelve questions of two gold answers each: which of the 24 answers it found."""
+    made = []
+    for number, own in enumerate(found):
+        place = Place(path, f"run {number}")
+        for question in range(12):
+            names = (f"one {question}", f"two {question}")
+            given = [name for i, name in enumerate(names) if 2 * question + i in own]
+            gold = (((names[0],), (names[1],)),)
+            place.ask(gold, *given, "none", text=f"Which {question}?")
+        made.append(place)
+    return made
+
+
+def test_two_systems_give_chapmans_estimate_and_more_chaos_bound(tmp_path: Path) -> None:
+    first = systems(tmp_path / "two.db", range(0, 12), range(4, 16))[0]
+    page = first.page()
+    text = Reader(page).text
+    assert "<h2>Answers still missing" in page
+    assert "By 2 systems: Chapman" in text
+    assert "found by more than one 8 found in all 16 estimated in all 18 (" in text  # 13 * 13 / 9 - 1
+    assert "Chapman 1951" in text
+    assert "predictions that equal no gold answer have no clear verdict" in text
+    third = systems(tmp_path / "three.db", range(0, 12), range(4, 16), range(8, 18))[2]
+    other = Place(tmp_path / "three.db", "partial")
+    other.ask(((("one 0",),),), "one 0", text="Which 0?")
+    text = Reader(third.page()).text
+    assert "By 3 systems: Chao lower bound" in text
+    assert (
+        "run 0 12 run 1 12 run 2 10 found by more than one 12 found in all 18 in all, at least 19 (" in text
+    )
+    assert "lack some of these questions or are older: partial." in text
+
+
+def test_another_run_is_compared_in_pairs(tmp_path: Path) -> None:
+    first, _ = systems(tmp_path / "rtv.db", range(0, 12), range(4, 8))
+    first.say(0, "none", "unlisted")
+    assert "Against another run" not in first.page()
+    page = first.page("--against", "run 1")
+    found = Reader(page)
+    assert found.tags <= TAGS
+    assert found.open == []
+    assert "<h2>Against another run</h2>" in page
+    assert "First: run 0 ( RTV ). Second: run 1 ( RTV ). Scores of both runs" in found.text
+    assert "Over 12 questions that both runs have, 0 left out." in found.text
+    assert "Gold answers: 4 predicted by both, 8 by the first only, 0 by the second only, 12 by neither." in (
+        found.text
+    )
+    assert "F1 of the first is better on 4, worse on 0, equal on 8." in found.text
+    assert "F1 on corrected gold" in found.text
+    assert "--against &#x27;run 1&#x27;" in page
+    assert first.page("--against", "run 1") == page
+
+
+def test_a_report_over_some_of_the_questions_says_which(place: Place) -> None:
+    page = place.page("--where", "gold >= 2", "--where", "text ~ two")
+    text = Reader(page).text
+    assert "2 questions of 5, those of which number of gold answers is at least 2 and question, gold" in text
+    assert "--where &#x27;gold &gt;= 2&#x27; --where &#x27;text ~ two&#x27;" in page
+    assert "crimson" not in text
+
+
 def test_hostile_strings_are_shown_as_they_are(tmp_path: Path) -> None:
     name = "run " + " ".join(HOSTILE).replace("\x00", "")[:190]
     place = Place(tmp_path / "rtv.db", name, **{f"fact {text}": f"value {text}" for text in HOSTILE})
@@ -251,7 +313,12 @@ def test_hostile_strings_are_shown_as_they_are(tmp_path: Path) -> None:
         by = "".join(c for c in f"Ann {text}" if c.isprintable())
         place.say(number, f"answer {text}", "variant", by, gold=f"gold {text}", note=f"note {text}")
         place.say(number, f"lost {text}", "listed", by, gold=f"lost {text}", evidence="supports")
-    page = place.page("--examples", "9")
+    other = Place(tmp_path / "rtv.db", f"other {name}"[:200])
+    for number, text in enumerate(HOSTILE):
+        other.ask((((f"gold {text}",), (f"lost {text}",)),), f"lost {text}", text=f"question {text}?")
+        other.say(number, f"lost {text}", "listed", "Ann", gold=f"lost {text}")
+    page = place.page("--examples", "9", "--against", other.run.name)
+    assert "<h2>Against another run" in page
     found = Reader(page)
     assert found.tags <= TAGS
     assert not {name for name in found.attributes if name.startswith("on")}
@@ -327,6 +394,9 @@ def test_what_can_not_be_written_is_said(tmp_path: Path, capsys: pytest.CaptureF
         (["dev", "--store", str(tmp_path / "no.db"), "--out", "x.html"], "There are no runs in"),
         (["dev", "--store", str(place.path), "--out", str(tmp_path)], "can't be written"),
         (["dev", "--store", str(place.path), "--out", str(place.path)], "is the database itself"),
+        (["dev", "--store", str(place.path), "--out", "x.html", "--against", "x"], "There is no run 'x'"),
+        (["dev", "--store", str(place.path), "--out", "x.html", "--where", "x"], "is no condition"),
+        (["dev", "--store", str(place.path), "--out", "x.html", "--where", "gold = 9"], "meets every"),
     ):
         with pytest.raises(SystemExit):
             main(["report", *arguments])

@@ -10,7 +10,10 @@ estimate     corrected scores estimated from a sample of the wrong predictions
 headline     the first line of an analysis
 curves       F1, precision and recall against tau
 calibration  how far validity scores tell the share that is right
+columns      what filters and slices go by
+filters      conditions on questions
 slices       F1 by kind of question
 missing      how many valid answers nobody has found yet
 comparison   two runs on the same questions
+rounds       two rounds of judgement of one run
 """

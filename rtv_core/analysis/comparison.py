@@ -11,12 +11,12 @@ from rtv_core.errors import InputError
 from rtv_core.metrics import Interval, bootstrap_mean, is_multi, matched_answers, paired_bootstrap
 from rtv_core.records import Question, RunQuestion
 
-__all__ = ["Comparison", "Difference", "Find", "compare_runs"]
+__all__ = ["Comparison", "Difference", "Find", "compare_runs", "paired_difference"]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Means of both runs over the same questions, and of `first` - `second`: above 0, the first is better."""
+    """Means of both over the same questions, and of `first` - `second`: above 0, the first is better."""
 
     first: Interval
     second: Interval
@@ -85,10 +85,11 @@ def compare_runs(
     multi = [(a.f1, b.f1) for (a, b), q in zip(pairs, ours, strict=True) if is_multi(q.question)]
     finds = [find for triple in known for find in _finds(*triple)]
     return Comparison(
-        _difference([(a.f1, b.f1) for a, b in pairs], seed),
-        _difference([(a.precision, b.precision) for a, b in pairs], seed),
-        _difference([(a.recall, b.recall) for a, b in pairs], seed),
-        _difference(multi, seed) if multi else None,
+        *(
+            paired_difference([getattr(s, name) for s in own], [getattr(s, name) for s in their], seed)
+            for name in ("f1", "precision", "recall")
+        ),
+        paired_difference(*zip(*multi, strict=True), seed=seed) if multi else None,
         sum(a.f1 > b.f1 for a, b in pairs),
         sum(a.f1 < b.f1 for a, b in pairs),
         sum(a.f1 == b.f1 for a, b in pairs),
@@ -101,8 +102,8 @@ def compare_runs(
     )
 
 
-def _difference(pairs: Sequence[tuple[float, float]], seed: int) -> Difference:
-    first, second = zip(*pairs, strict=True)
+def paired_difference(first: Sequence[float], second: Sequence[float], seed: int) -> Difference:
+    """Of one value a question each, the means and their difference, paired by question."""
     return Difference(
         bootstrap_mean(first, seed), bootstrap_mean(second, seed), paired_bootstrap(first, second, seed)
     )

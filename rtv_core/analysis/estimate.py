@@ -32,7 +32,7 @@ from rtv_core.analysis.scores import predictions
 from rtv_core.metrics import Interval, bootstrap_mean, f1_optimal, hits, is_multi
 from rtv_core.records import Question, RunQuestion
 
-__all__ = ["Estimate", "estimated_scores"]
+__all__ = ["Estimate", "estimated_scores", "estimated_values"]
 
 Gold = tuple[tuple[int, int], ...]
 """Per annotation: predictions that match it, and its answers."""
@@ -70,16 +70,10 @@ def estimated_scores(
     None if all lie outside.
     """
     known = [question for question in questions if question.question.answers]
-    wrong: dict[int, list[Mistake]] = defaultdict(list)
-    for mistake in wrong_predictions(known, rulings, inclusion):
-        wrong[mistake.question.position].append(mistake)
-    cases = [_case(question, rulings.on(question), wrong[question.position]) for question in known]
-    total = sum(map(len, wrong.values()))
-    weights = _weights(cases, total, designed=bool(inclusion))
-    if not weights:
+    cases = _cases(known, rulings, inclusion)
+    if (values := _values(cases, designed=bool(inclusion))) is None:
         return None
-    shares = _shares(cases, weights)
-    values = np.array([_value(case, own, shares) for case, own in zip(cases, weights, strict=True)])
+    total = _wrong(cases)
     multi = values[[is_multi(question.question) for question in known]]
     judged = sum(len(case.judged) for case in cases)
     return Estimate(
@@ -94,6 +88,16 @@ def estimated_scores(
     )
 
 
+def estimated_values(
+    questions: Sequence[RunQuestion], rulings: Rulings, inclusion: Inclusion | None = None
+) -> np.ndarray | None:
+    """z of each question (all must have gold), whose means are the estimate: F1, precision, recall.
+
+    None where `estimated_scores` is. *Shape:* (questions, 3).
+    """
+    return _values(_cases(questions, rulings, inclusion), designed=bool(inclusion))
+
+
 @dataclass(frozen=True, slots=True)
 class _Case:
     """One question: its predictions, its gold as corrected so far, its judged wrong predictions, and how many
@@ -105,6 +109,25 @@ class _Case:
     unjudged: int
     counts: Gold
     without: list[Gold]
+
+
+def _cases(questions: Sequence[RunQuestion], rulings: Rulings, inclusion: Inclusion | None) -> list[_Case]:
+    wrong: dict[int, list[Mistake]] = defaultdict(list)
+    for mistake in wrong_predictions(questions, rulings, inclusion):
+        wrong[mistake.question.position].append(mistake)
+    return [_case(question, rulings.on(question), wrong[question.position]) for question in questions]
+
+
+def _wrong(cases: Sequence[_Case]) -> int:
+    return sum(len(case.judged) + case.unjudged for case in cases)
+
+
+def _values(cases: Sequence[_Case], designed: bool) -> np.ndarray | None:
+    """z of each case (cases, 3); None where no judged prediction stands for any."""
+    if not (weights := _weights(cases, _wrong(cases), designed)):
+        return None
+    shares = _shares(cases, weights)
+    return np.array([_value(case, own, shares) for case, own in zip(cases, weights, strict=True)])
 
 
 def _case(question: RunQuestion, ruled: Sequence[Ruling], wrong: Sequence[Mistake]) -> _Case:

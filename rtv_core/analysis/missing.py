@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rtv_core.analysis.corrected import correct_question, distinct_answers
+from rtv_core.analysis.mistakes import wrong_predictions
 from rtv_core.analysis.rulings import VALID, Rulings, key_of
 from rtv_core.analysis.scores import predictions
 from rtv_core.analysis.shares import Z
@@ -17,7 +18,15 @@ from rtv_core.metrics import matched_answers
 from rtv_core.records import Judgement, RunQuestion
 from rtv_core.store.traces import question_key
 
-__all__ = ["LEAST_OVERLAP", "Missing", "found_by_annotators", "found_by_runs", "missing_answers"]
+__all__ = [
+    "LEAST_OVERLAP",
+    "Missing",
+    "found_by_annotators",
+    "found_by_run",
+    "found_by_runs",
+    "missing_answers",
+    "unjudged_answers",
+]
 
 LEAST_OVERLAP = 7
 """With at least 7 recaptures Chapman's estimator is as good as unbiased (Robson and Regier 1964)."""
@@ -25,11 +34,19 @@ LEAST_OVERLAP = 7
 Found = Mapping[str, Set[tuple[str, str]]]
 """By system or annotator: the valid answers found, each a (question, answer) pair."""
 
+METHODS = {
+    "Chapman": "Two sources: Chapman's estimator (Chapman 1951), with Seber's variance (1970) and a "
+    "log-normal interval.",
+    "Chao lower bound": "Three or more sources: Chao's lower bound from the answers that one source or two "
+    "found, in its bias-corrected form (Chao 1987), with a log-normal interval.",
+}
+
 ASSUMPTIONS = (
     "Each found answers independently of the others. Systems that read the same passages find the same "
     "answers: then too few are taken to be missing.",
     "All answers of all questions are equally easy to find. They are not: again too few are taken to be "
     "missing.",
+    "Sources that differ little (one system under two settings) count as one in truth: leave the second out.",
     "Only answers that such systems or annotators could find at all are counted.",
     "Verdicts are right, and two spellings of one answer are recognised as one.",
 )
@@ -97,7 +114,8 @@ def missing_answers(found: Found) -> Missing:
         more, variance = _chao(len(sources), once, twice)
         total, method = len(times) + more, "Chao lower bound"
     low, high = _interval(total, len(times), variance)
-    return Missing(method, counts, len(times), overlap, total, low, high, len(sources) > 2, ASSUMPTIONS)
+    notes = (METHODS[method], *ASSUMPTIONS)
+    return Missing(method, counts, len(times), overlap, total, low, high, len(sources) > 2, notes)
 
 
 def found_by_runs(runs: Mapping[str, Sequence[RunQuestion]], rulings: Rulings) -> Found:
@@ -106,14 +124,25 @@ def found_by_runs(runs: Mapping[str, Sequence[RunQuestion]], rulings: Rulings) -
     Only questions that every run has count, by id, and of them those with known gold. Settle the rulings with
     `across_runs`, or an answer that was judged in one run alone is no answer of the other.
     """
-    shared = set.intersection(*({q.question.id for q in questions} for questions in runs.values()))
-    found = {}
-    for name, questions in sorted(runs.items()):
-        known = [q for q in questions if q.question.id in shared and q.question.answers]
-        found[name] = frozenset(
-            (question.question.id, answer) for question in known for answer in _valid(question, rulings)
-        )
-    return found
+    shared = frozenset.intersection(*(frozenset(q.question.id for q in own) for own in runs.values()))
+    return {name: found_by_run(questions, shared, rulings) for name, questions in sorted(runs.items())}
+
+
+def found_by_run(
+    questions: Sequence[RunQuestion], ids: Set[str], rulings: Rulings
+) -> frozenset[tuple[str, str]]:
+    """What one run found on the questions of these ids, as `found_by_runs` counts it."""
+    known = [q for q in questions if q.question.id in ids and q.question.answers]
+    return frozenset(
+        (question.question.id, answer) for question in known for answer in _valid(question, rulings)
+    )
+
+
+def unjudged_answers(questions: Sequence[RunQuestion], ids: Set[str], rulings: Rulings) -> int:
+    """How many wrong predictions on the questions of these ids have no clear ruling: they count as found by
+    nobody, though some are right."""
+    wrong = wrong_predictions([q for q in questions if q.question.id in ids], rulings)
+    return sum(mistake.ruling is None or mistake.ruling.valid is None for mistake in wrong)
 
 
 def found_by_annotators(judgements: Iterable[Judgement]) -> Found:

@@ -1,4 +1,4 @@
-"""F1 by kind of question: any function that names a question's kind makes the slices."""
+"""F1 by kind of question: any column, or any function that names a question's kinds, makes the slices."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from rtv_core.analysis.columns import COLUMNS, UNKNOWN, Sources, no_sources
 from rtv_core.analysis.scores import question_scores
 from rtv_core.metrics import Interval, bootstrap_mean
 from rtv_core.records import Question, RunQuestion
 
-__all__ = ["Slice", "by_gold_answers", "by_question_word", "f1_slices"]
+__all__ = ["Slice", "by_column", "by_gold_answers", "by_question_word", "f1_slices"]
 
-MANY = 5
-WORDS = ("who", "whose", "what", "which", "when", "where", "why", "how many", "how much", "how")
+Kinds = Callable[[RunQuestion], Sequence[str]]
+"""The names of the kinds that a question belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,30 +30,42 @@ class Slice:
 
 def f1_slices(
     questions: Sequence[RunQuestion],
-    kind: Callable[[RunQuestion], str],
+    kinds: Kinds,
     gold: Sequence[Question] | None = None,
     seed: int = 0,
 ) -> tuple[Slice, ...]:
-    """One slice a kind, by name; questions without known gold are left out."""
+    """One slice a kind, numbers first by size, then by name; questions without known gold are left out.
+
+    A question of several kinds counts in the slice of each.
+    """
     gold = [question.question for question in questions] if gold is None else gold
     pairs = [(q, known) for q, known in zip(questions, gold, strict=True) if known.answers]
     scores = question_scores([q for q, _ in pairs], [known for _, known in pairs])
     values: dict[str, list[float]] = defaultdict(list)
     for (question, _), score in zip(pairs, scores, strict=True):
-        values[kind(question)].append(score.f1)
-    return tuple(Slice(name, bootstrap_mean(own, seed), len(own)) for name, own in sorted(values.items()))
+        for kind in kinds(question):
+            values[kind].append(score.f1)
+    return tuple(
+        Slice(name, bootstrap_mean(values[name], seed), len(values[name]))
+        for name in sorted(values, key=_order)
+    )
 
 
-def by_gold_answers(question: RunQuestion) -> str:
+def by_column(name: str, sources: Sources = no_sources) -> Kinds:
+    """The kinds of one of `columns.COLUMNS`."""
+    return partial(COLUMNS[name].kinds_of, sources=sources)
+
+
+def by_gold_answers(question: RunQuestion) -> Sequence[str]:
     """How many gold answers the shortest annotation holds: "0" to "4", "5 or more"."""
-    count = min(map(len, question.question.answers), default=0)
-    return f"{MANY} or more" if count >= MANY else str(count)
+    return COLUMNS["gold"].kinds_of(question, no_sources)
 
 
-def by_question_word(question: RunQuestion) -> str:
+def by_question_word(question: RunQuestion) -> Sequence[str]:
     """The first question word in the question, or "other"."""
-    text = question.question.text.lower()
-    found = [
-        (match.start(), -len(word), word) for word in WORDS if (match := re.search(rf"\b{word}\b", text))
-    ]
-    return min(found)[2] if found else "other"
+    return COLUMNS["word"].kinds_of(question, no_sources)
+
+
+def _order(name: str) -> tuple[bool, float, str]:
+    number = re.match(r"[\d.]+", name)
+    return name == UNKNOWN, float(number[0]) if number else float("inf"), name

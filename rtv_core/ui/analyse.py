@@ -17,7 +17,7 @@ __all__ = ["add_analyse"]
 BRIDGE = """
 window.rtv = window.rtv || {};
 window.rtv.analyseEvents = [
-  "controls", "figures", "curves", "people", "questions", "settle", "unsettle", "file",
+  "controls", "filter", "figures", "curves", "slices", "people", "questions", "settle", "unsettle", "file",
 ];
 window.rtv.analyse?.(trigger);
 """
@@ -37,10 +37,12 @@ def add_analyse(
     """
     analyses = Analyses(workbench)
     controls = _part("controls", "")
+    filtering = _part("filter", "")
     with gr.Row(elem_id="rtv-analyse-columns"):
         with gr.Column(elem_id="rtv-analyse-left", min_width=0):
             figures = _part("figures", render.render_message(WORKING, "busy"))
             curves = _part("curves", "")
+            slices = _part("slices", "")
             settled = _part("settled", "")
             people = _part("people", "")
         with gr.Column(elem_id="rtv-analyse-right", min_width=0):
@@ -56,7 +58,14 @@ def add_analyse(
         return analysing.show_figures(analyses, event._data, seen(request))
 
     def draw_curves(event: gr.EventData, request: gr.Request):
-        return analysing.show_curves(analyses, event._data)
+        return analysing.show_curves(analyses, event._data, seen(request))
+
+    def draw_slices(event: gr.EventData, request: gr.Request):
+        who = signed_name(request)
+        return analysing.show_slices(workbench, analyses, event._data, seen(request), who)
+
+    def draw_filter(event: gr.EventData, request: gr.Request):
+        return analysing.show_filter(workbench, analyses, event._data, signed_name(request))
 
     def draw_people(event: gr.EventData, request: gr.Request):
         return analysing.show_people(analyses, event._data, seen(request), signed_name(request))
@@ -73,12 +82,15 @@ def add_analyse(
         return analysing.take_back_adjudication(workbench, event._data, seen(request), who)
 
     def save(event: gr.EventData, request: gr.Request):
-        return analysing.make_file(workbench, analyses, event._data, seen(request))
+        who = signed_name(request)
+        return analysing.make_file(workbench, analyses, event._data, seen(request), who)
 
     last = {"trigger_mode": "always_last", **OPTIONS}
     bridge.controls(draw_controls, None, controls, **last)
     bridge.figures(draw_figures, None, figures, **last)
     bridge.curves(draw_curves, None, curves, **last)
+    bridge.slices(draw_slices, None, slices, **last)
+    bridge.filter(draw_filter, None, filtering, trigger_mode="multiple", **OPTIONS)
     bridge.people(draw_people, None, people, **last)
     bridge.questions(draw_questions, None, questions, **last)
     bridge.settle(settle, None, settled, trigger_mode="multiple", **OPTIONS)

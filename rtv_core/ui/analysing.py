@@ -10,9 +10,11 @@ from typing import Any
 
 import gradio as gr
 
+from rtv_core.analysis.filters import Condition, read_conditions
 from rtv_core.annotation.agreement import Disagreement
 from rtv_core.errors import InputError, MissingError, RtvError
 from rtv_core.records import Judgement, RunQuestion
+from rtv_core.store.filters import FilterStore
 from rtv_core.store.validation import EVIDENCE_LABELS, LABELS
 from rtv_core.ui import checks, render
 from rtv_core.ui.analysis.behind import (
@@ -25,10 +27,12 @@ from rtv_core.ui.analysis.behind import (
 from rtv_core.ui.analysis.controls import render_controls
 from rtv_core.ui.analysis.curves import render_curves
 from rtv_core.ui.analysis.figures import render_figures
+from rtv_core.ui.analysis.filtering import render_filter
 from rtv_core.ui.analysis.listed import PAGE, Listing, render_list
 from rtv_core.ui.analysis.people import CLOSED, NEEDS_GOLD, question_of, render_people, render_settled
 from rtv_core.ui.analysis.sheets import PRIVATE, csv_text, question_rows, sheet
-from rtv_core.ui.analysis.state import NO_RUNS, Analyses
+from rtv_core.ui.analysis.sliced import render_slices
+from rtv_core.ui.analysis.state import NO_RUNS, Analyses, Analysis
 from rtv_core.ui.analysis.tables import drawn
 from rtv_core.ui.analysis.view import ANSWERS, View, read_view
 from rtv_core.ui.appendix.page import render_appendix
@@ -44,13 +48,20 @@ __all__ = [
     "show_controls",
     "show_curves",
     "show_figures",
+    "show_filter",
     "show_people",
     "show_questions",
+    "show_slices",
     "take_back_adjudication",
 ]
 
 UNEXPECTED = "Something failed that should not have; the server's log says what. Choose the run again."
+NOTHING_MEETS = "No question of the run meets the filter. Remove a condition at the top of the page."
 LONGEST_FILE = 80
+LONGEST_DEED = 300
+DEEDS = ("add", "remove", "clear", "save", "apply", "delete", "undo")
+"""What can be done with the filter."""
+
 REPORT = "report"
 """The file that is the whole analysis with examples of verdicts, for a paper's appendix."""
 
@@ -81,19 +92,64 @@ def show_controls(workbench: Workbench, analyses: Analyses, event: object) -> Ma
 
 def show_figures(analyses: Analyses, event: object, open_verdicts: bool) -> Markup:
     """The headline, scores, table 6 and the stages."""
-    return _drawn(event, lambda view: render_figures(analyses.of(view), view.turn, open_verdicts))
+    return _drawn(
+        event,
+        lambda view: render_figures(_looked_at(analyses, view, open_verdicts), view.turn, open_verdicts),
+    )
 
 
-def show_curves(analyses: Analyses, event: object) -> Markup:
-    """The plots."""
-    return _drawn(event, lambda view: render_curves(analyses.of(view), view.turn))
+def show_curves(analyses: Analyses, event: object, open_verdicts: bool = False) -> Markup:
+    """The plots of scores."""
+    return _drawn(event, lambda view: render_curves(_looked_at(analyses, view, open_verdicts), view.turn))
+
+
+def show_slices(
+    workbench: Workbench, analyses: Analyses, event: object, open_verdicts: bool = False, signed: str = ""
+) -> Markup:
+    """F1 by kind of question, and by the filters that whoever is `signed` in saved."""
+
+    def draw(view: View) -> Markup:
+        saved = FilterStore(workbench.store.path).filters(signed)
+        return render_slices(_looked_at(analyses, view, open_verdicts), view.slices, saved, view.turn)
+
+    return _drawn(event, draw)
+
+
+def show_filter(workbench: Workbench, analyses: Analyses, event: object, signed: str = "") -> Markup:
+    """The filter bar, after what the event asks for: its `do` is one of `DEEDS`, with a `value`.
+
+    The filters are those of whoever is `signed` in, or everybody's where nobody signs in.
+    """
+    event = checks.read_event(event)
+    said, bad, undo = "", False, ""
+    try:
+        read_view(event)
+    except RtvError as error:
+        said, bad, event = str(error), True, {**event, "where": None, "do": None}
+
+    def draw(view: View) -> Markup:
+        nonlocal said, bad, undo
+        store, where = FilterStore(workbench.store.path), view.where
+        try:
+            where, done, undo = _done(store, view, event, signed)
+            said = said or done
+        except (InputError, MissingError) as error:
+            said, bad = str(error), True
+        found = ""
+        if where:
+            analysis = analyses.of(replace(view, where=where))
+            found = f"{len(analysis.questions):,} of {analysis.run.questions:,} questions"
+        return render_filter(where, store.filters(signed), found, view.turn, said, bad, undo)
+
+    return _drawn(event, draw)
 
 
 def show_people(analyses: Analyses, event: object, open_verdicts: bool, signed: str = "") -> Markup:
     """Agreement, disagreements, missing answers, the other run. `signed` is who is signed in."""
 
     def draw(view: View) -> Markup:
-        return render_people(analyses.of(view), analyses.pair(view), view.turn, open_verdicts, signed)
+        _looked_at(analyses, view, open_verdicts)
+        return render_people(analyses.look(view, open_verdicts), view, open_verdicts, signed)
 
     return _drawn(event, draw)
 
@@ -105,7 +161,7 @@ def show_questions(workbench: Workbench, analyses: Analyses, event: object, open
         run = analyses.run(view)
         questions, total = _page(workbench, analyses, replace(view, run=run.id), open_verdicts)
         name = figure_name(view.behind) if view.behind else ""
-        rulings = analyses.of(view).rulings if open_verdicts and view.behind else None
+        rulings = analyses.of(view, True).rulings if open_verdicts and view.behind else None
         return render_list(Listing(run, questions, total, name, rulings), view)
 
     return _drawn(event, draw)
@@ -123,7 +179,7 @@ def save_adjudication(
         if not open_verdicts:
             raise InputError(CLOSED)
         view, name, token = read_view(event), _adjudicator(event, signed), _token(event)
-        analysis = analyses.of(view)
+        analysis = analyses.of(view, open_verdicts)
         found = next(
             (
                 d
@@ -165,7 +221,9 @@ def take_back_adjudication(
     return render_settled(text, saved=True, again=False)
 
 
-def make_file(workbench: Workbench, analyses: Analyses, event: object, open_verdicts: bool) -> Markup:
+def make_file(
+    workbench: Workbench, analyses: Analyses, event: object, open_verdicts: bool, signed: str = ""
+) -> Markup:
     """A file for the browser to save: its name, type and content (base64) in an element's data."""
 
     def draw(view: View) -> Markup:
@@ -174,13 +232,14 @@ def make_file(workbench: Workbench, analyses: Analyses, event: object, open_verd
             raise InputError(CLOSED)
         run = analyses.run(view)
         if name == REPORT:
-            report = render_appendix(analyses.of(view), workbench.store.load_trace, {})
+            report = render_appendix(analyses.look(view, open_verdicts), workbench.store.load_trace, {})
             return _file(f"{run.name} {name}.html", "text/html", report, view.turn)
         if name == "questions":
             whole = replace(view, run=run.id, offset=0)
             rows = question_rows(_page(workbench, analyses, whole, open_verdicts, most=run.questions)[0])
         else:
-            rows = sheet(name, analyses.of(view), analyses.pair(view))
+            saved = FilterStore(workbench.store.path).filters(signed)
+            rows = sheet(name, analyses.look(view, open_verdicts, saved))
         return _file(f"{run.name} {name}.csv", "text/csv", csv_text(rows), view.turn)
 
     return _drawn(event, draw)
@@ -192,14 +251,52 @@ def _page(
     """The questions of a list from `offset` on, and how many there are in all."""
     predicted = ANSWERS[view.answers]
     lost = is_lost(view.behind)
-    if not view.behind or lost:
+    if not view.where and (not view.behind or lost):
         wanted = view.run, view.text, lost, predicted
         return workbench.runs.filter(*wanted, most, view.offset), workbench.runs.count(*wanted)
     if tells_verdicts(view.behind) and not open_verdicts:
         raise InputError(CLOSED)
-    behind = questions_behind(analyses.of(view), analyses.pair(view), view.behind)
-    found = matching(behind, view.text, predicted)
+    analysis, behind = analyses.of(view, open_verdicts), []
+    if view.behind:
+        behind = questions_behind(analysis, analyses.pair(view, open_verdicts), view.behind)
+    found = matching(behind if view.behind else analysis.questions, view.text, predicted)
     return found[view.offset : view.offset + most], len(found)
+
+
+def _looked_at(analyses: Analyses, view: View, open_verdicts: bool) -> Analysis:
+    """The view's analysis. Raises InputError where no question meets its filter."""
+    analysis = analyses.of(view, open_verdicts)
+    if view.where and not analysis.questions:
+        raise InputError(NOTHING_MEETS)
+    return analysis
+
+
+def _done(
+    store: FilterStore, view: View, event: Mapping[str, Any], signed: str
+) -> tuple[tuple[Condition, ...], str, str]:
+    """The conditions after what the event asks for, what to say of it, and which filter can come back."""
+    deed = checks.read_choice(event.get("do") or "", "request", ("", *DEEDS))
+    where, value = view.where, event.get("value")
+    if deed == "remove":
+        place = checks.read_index(value, "condition", len(where))
+        return where[:place] + where[place + 1 :], "", ""
+    if deed in ("", "clear"):
+        return () if deed else where, "", ""
+    text = checks.read_text(value, "request", LONGEST_DEED)
+    if deed == "add":
+        return read_conditions([*map(str, where), text]), "", ""
+    if deed == "save":
+        saved = store.save(signed, text, [str(condition) for condition in where])
+        return where, f"Saved: {saved.name}", ""
+    if deed == "delete":
+        store.delete(signed, text)
+        return where, f"Deleted: {text}", text
+    if deed == "undo":
+        return where, f"Brought back: {store.restore(signed, text).name}", ""
+    saved = next((own for own in store.filters(signed) if own.name == text), None)
+    if saved is None:
+        raise MissingError(f"There is no filter {text[:80]!r} any more. Reload the page.")
+    return read_conditions(saved.conditions), "", ""
 
 
 def _verdict(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import json
 import re
 import time
+from html import unescape
 from types import SimpleNamespace
 
 import pytest
@@ -21,12 +23,14 @@ from rtv_core.analysis.curves import tau_curve
 from rtv_core.analysis.estimate import estimated_scores
 from rtv_core.analysis.headline import headline, right_share
 from rtv_core.analysis.mistakes import inclusion_of, wrong_predictions
+from rtv_core.analysis.rounds import Round, by_annotator, compare_rounds
 from rtv_core.analysis.rulings import Counting, settle
 from rtv_core.analysis.scores import rescored
 from rtv_core.analysis.slices import by_gold_answers, f1_slices
 from rtv_core.analysis.table6 import error_table
 from rtv_core.annotation.agreement import agreement, ratings
-from rtv_core.records import QueueItem, QueuePlan
+from rtv_core.records import Hit, Passage, Question, QueueItem, QueuePlan, Run, RunQuestion, Trace
+from rtv_core.store.filters import FilterStore
 from rtv_core.ui import analysing
 from rtv_core.ui.analysis.plots import Band, Line, Stack, interval_plot, line_plot, stack_plot
 from rtv_core.ui.analysis.state import Analyses
@@ -72,7 +76,15 @@ class Page:
 
     @property
     def curves(self) -> str:
-        return analysing.show_curves(self.analyses, self.event)
+        return analysing.show_curves(self.analyses, self.event, self.open_verdicts)
+
+    @property
+    def slices(self) -> str:
+        return analysing.show_slices(self.workbench, self.analyses, self.event, self.open_verdicts)
+
+    @property
+    def filter(self) -> str:
+        return analysing.show_filter(self.workbench, self.analyses, self.event)
 
     @property
     def people(self) -> str:
@@ -84,7 +96,8 @@ class Page:
 
     @property
     def all(self) -> list[str]:
-        return [self.controls, self.figures, self.curves, self.people, self.questions]
+        parts = [self.controls, self.filter, self.figures, self.curves, self.slices, self.people]
+        return [*parts, self.questions]
 
 
 def file_rows(workbench, name: str, open_verdicts=True, **event) -> list[list[str]]:
@@ -107,7 +120,7 @@ def text_of(html: str) -> str:
 
 
 def test_without_runs_every_part_says_how_to_make_one(workbench):
-    for html in Page(workbench).all:
+    for html in Page(workbench, where=["gold = 1"]).all:
         assert "python -m rtv_core evaluate" in html
 
 
@@ -125,6 +138,7 @@ def test_a_run_without_gold_says_what_it_lacks(workbench):
     shown = Page(workbench)
     assert "No gold answers are known" in shown.figures
     assert "no F1" in shown.curves
+    assert "no F1 to split up" in shown.slices
 
 
 def test_a_link_to_a_run_that_is_gone_lets_people_choose_another(workbench):
@@ -245,7 +259,7 @@ def test_a_click_on_a_figure_lists_its_questions(workbench, judged):
 
 def test_every_figure_that_offers_its_questions_has_as_many_as_it_says(workbench, judged):
     shown = Page(workbench)
-    for html in (shown.figures, shown.curves):
+    for html in (shown.figures, shown.curves, shown.slices, Page(workbench, slices="score").slices):
         for behind, text in re.findall(r'data-behind="([^"]+)"[^>]*>([^<]+)</button>', html):
             count = int(re.match(r"\d+", text)[0]) if text[0].isdigit() else 1
             found = listed(Page(workbench, behind=behind).questions)
@@ -286,11 +300,208 @@ def test_a_run_of_2000_questions_with_50_candidates_lists_and_filters_at_once(wo
         {"text": "about 3", "answers": "predicted"},
         {"behind": "lost:at or below tau"},
         {"behind": "lost:not retrieved", "text": "gold 1"},
+        {"where": ["gold = 2", "predicted ~ 1999.7"]},
     ):
         assert min(seconds(**event) for _ in range(3)) < 0.3, event
 
 
-# Two runs
+# Filters and slices
+
+
+def filtered(workbench, signed="", **event):
+    """The filter bar for an event: its conditions and its words."""
+    html = analysing.show_filter(workbench, Analyses(workbench), event, signed)
+    where = re.search(r'data-where="([^"]*)"', html)[1]
+    return json.loads(unescape(where)), unescape(text_of(html))
+
+
+def test_a_filter_applies_to_every_part_of_the_page(workbench, judged):
+    shown = Page(workbench, where=["gold >= 2"])
+    kept = [question for question in judged if len(question.question.answers[0]) >= 2]
+    rulings = settle([j for j in workbench.store.current() if j.trace_id in {q.trace_id for q in kept}])
+    assert "2 of 4 questions: number of gold answers is at least 2" in text_of(shown.figures)
+    scores = rescored(kept, correct_gold(kept, rulings).questions)
+    rows = {tuple(row[:2]): row for row in file_rows(workbench, "scores", where=["gold >= 2"])}
+    assert float(rows["f1", "corrected"][2]) == scores.corrected.f1.mean
+    blame = {row[0]: int(row[1]) for row in file_rows(workbench, "blame", where=["gold >= 2"])[1:]}
+    assert blame == {share.name: share.count for share in stage_blame(kept)}
+    assert listed(shown.questions) == [q.question.text for q in kept]
+    assert listed(Page(workbench, where=["gold >= 2"], text="jill").questions) == ["Who sang Jill?"]
+    lost = Page(workbench, where=["gold >= 2"], behind="lost:at or below tau")
+    assert listed(lost.questions) == ["When did Jack come out?"]
+    assert "Where is Jill" not in shown.people + shown.curves + shown.slices
+
+
+def test_a_filter_applies_to_both_runs(workbench, judged):
+    small_run(workbench, "theirs")
+    rows = file_rows(workbench, "pair", run="ours", where=["word = who"], **{"with": "theirs"})
+    assert {row[5] for row in rows[1:]} == {"2"}
+
+
+def test_a_filter_that_no_question_meets_says_so(workbench, judged):
+    shown = Page(workbench, where=["f1 > 100"])
+    for html in (shown.figures, shown.curves, shown.slices, shown.people):
+        assert "No question of the run meets the filter" in html
+    assert "No question matches" in shown.questions
+
+
+def test_conditions_come_and_go(workbench, judged):
+    where, said_ = filtered(workbench, do="add", value=" gold >=2")
+    assert where == ["gold >= 2"]
+    assert "number of gold answers is at least 2" in said_
+    assert "2 of 4 questions" in said_
+    where, _ = filtered(workbench, where=where, do="add", value="word = who")
+    assert where == ["gold >= 2", "word = who"]
+    assert filtered(workbench, where=where, do="remove", value=0)[0] == ["word = who"]
+    assert filtered(workbench, where=where, do="clear")[0] == []
+    assert filtered(workbench, where=where)[0] == where
+    where, said_ = filtered(workbench, where=where, do="add", value="gold >= many")
+    assert (len(where), "'many' is no number" in said_) == (2, True)
+    where, said_ = filtered(workbench, where=["mood = good"])
+    assert (where, "no column 'mood'" in said_) == ([], True)
+
+
+def test_a_saved_filter_is_found_after_a_restart_applied_deleted_and_brought_back(
+    workbench, judged, tmp_path
+):
+    where = ["gold >= 2", "lost = at or below tau"]
+    assert "Saved: hard ones" in filtered(workbench, where=where, do="save", value=" hard  ones")[1]
+    again = on_disk(tmp_path / "rtv.db")
+    assert filtered(again, do="apply", value="hard ones")[0] == where
+    assert "saved: hard ones" in filtered(again)[1]
+    rows = file_rows(again, "slices-filters")
+    assert rows[1][:4] == ["hard ones", "gold >= 2 and lost = at or below tau", "raw", "1"]
+    assert "hard ones 1" in text_of(Page(again).slices)
+    where, said_ = filtered(again, do="delete", value="hard ones")
+    assert "Deleted: hard ones" in said_
+    assert "saved:" not in said_
+    assert "There is no filter 'hard ones' any more" in filtered(again, do="delete", value="hard ones")[1]
+    _, said_ = filtered(again, do="undo", value="hard ones")
+    assert "Brought back: hard ones" in said_
+    assert "saved:" in said_
+
+
+def test_filters_are_each_persons_own(workbench, judged):
+    filtered(workbench, "Ada", where=["gold = 1"], do="save", value="mine")
+    assert "mine" in filtered(workbench, "Ada")[1]
+    assert "mine" not in filtered(workbench, "Bo")[1]
+    assert "no filter 'mine'" in filtered(workbench, "Bo", do="delete", value="mine")[1]
+    analyses = Analyses(workbench)
+    assert "mine" in analysing.show_slices(workbench, analyses, {}, True, "Ada")
+    assert "mine" not in analysing.show_slices(workbench, analyses, {}, True, "Bo")
+
+
+def test_f1_is_split_up_by_sources_and_by_any_column_chosen(workbench, judged):
+    shown = text_of(Page(workbench).slices)
+    assert "F1 by number of gold answers" in shown
+    assert "F1 by question word" in shown
+    assert "F1 by number of sources" in shown
+    assert "not known" in shown  # these traces have no passages
+    assert "distinct retrieved passages" in shown
+    assert "F1 by number of predictions" not in shown
+    chosen = Page(workbench, slices="predictions")
+    assert "F1 by number of predictions" in chosen.slices
+    rows = file_rows(workbench, "slices-predictions")
+    assert [(row[0], row[2]) for row in rows if row[1] == "raw"] == [("1", "1"), ("2", "2"), ("3", "1")]
+    assert len(listed(Page(workbench, behind="slice:predictions:2").questions)) == 2
+    assert "number of predictions: 2" in Page(workbench, behind="slice:predictions:2").questions
+    assert len(listed(Page(workbench, behind="slice:sources:not known").questions)) == 4
+
+
+def test_sources_are_the_retrieved_passages_that_hold_a_gold_answer(workbench):
+    run = workbench.runs.create(Run("", "read", "ours", "", 0, True, 0.5, 10))
+    for position, texts in enumerate((("the ant", "a bee"), ("no", "none"), ("ant", "ant!"))):
+        question = Question(f"q{position}", f"Question {position}?", ((("ant",), ("Bee", "bees")),))
+        hits = tuple(Hit(Passage(f"p{i}", "", t), 0.5, 0.0, 1, None, 1) for i, t in enumerate(texts))
+        own = RunQuestion(run.id, position, question, "", (), ())
+        workbench.runs.add_question(run.id, own, Trace(question, hits))
+    rows = file_rows(workbench, "slices-sources")
+    assert [(row[0], row[2]) for row in rows[1:] if row[1] == "raw"] == [("0", "1"), ("2 to 4", "2")]
+    assert listed(Page(workbench, where=["sources >= 1"]).questions) == ["Question 0?", "Question 2?"]
+
+
+# Two rounds
+
+
+def test_two_annotators_rounds_stand_side_by_side(workbench, judged):
+    event = {"first": "by:Ada", "second": "by:Bo"}
+    rulings = [settle(by_annotator(workbench.store.current(), name)) for name in ("Ada", "Bo")]
+    found = compare_rounds(judged, *map(Round, rulings))
+    rows = {(row[0], row[1]): row for row in file_rows(workbench, "rounds-scores", **event)[1:]}
+    for measure in ("f1", "precision", "recall"):
+        own = found.corrected[measure].difference
+        row = rows[f"{measure} corrected", "difference"]
+        assert [float(cell) for cell in row[2:5]] == [own.mean, own.low, own.high]
+        assert float(rows[f"{measure} estimated", "Bo"][2]) == found.estimated[measure].second.mean
+    changes = file_rows(workbench, "rounds-changes", **event)
+    assert changes[1] == ["Who sang Jill?", "Dan", "invalid", "", "unlisted", ""]
+    table = file_rows(workbench, "rounds-table6", **event)
+    assert ["Bo", "wrong prediction", "unannotated false negatives", "2", "4"] in [row[:5] for row in table]
+    shown = text_of(Page(workbench, **event).people)
+    assert "1: Ada" in shown
+    assert "Dan Who sang Jill? invalid unlisted" in shown
+
+
+def test_two_queues_are_two_rounds(workbench, judged):
+    items = [QueueItem(0, judged[0].trace_id, "prediction", "2011", 1, "wrong")]
+    others = [QueueItem(2, judged[2].trace_id, "prediction", "Dan", 1, "wrong")]
+    one = add_queue(workbench, "ours", items)
+    two = workbench.queues.create(judged[0].run_id, QueuePlan(), others, "second queue")
+    event = {"first": f"queue:{one}", "second": f"queue:{two}"}
+    rows = file_rows(workbench, "rounds-table6", **event)
+    assert {(row[0], row[4]) for row in rows[1:] if row[1] == "wrong prediction"} == {
+        ("queue queue", "1"),
+        ("queue second queue", "0"),  # split
+    }
+    assert "queue second queue" in Page(workbench, **event).people
+
+
+def test_rounds_before_and_since_a_day(workbench, judged):
+    event = {"first": "before", "second": "since", "day": "2000-01-01"}
+    rows = file_rows(workbench, "rounds-table6", **event)
+    judged_then = {row[0]: row[4] for row in rows[1:] if row[2] == "true negatives"}
+    assert judged_then == {"before 2000-01-01": "0", "since 2000-01-01": "3"}
+    assert "needs the day" in Page(workbench, first="before", second="since").people
+
+
+def test_without_two_rounds_the_page_offers_them(workbench, judged):
+    shown = Page(workbench).people
+    assert "Choose two: two queues, two annotators" in shown
+    assert '<option value="by:Ada">' in shown
+    assert "no such round" in Page(workbench, first="by:Zoe", second="by:Bo").people
+
+
+# Two runs and more
+
+
+def test_missing_answers_are_estimated_over_all_runs_on_the_same_questions(workbench):
+    def told(own: range):
+        return [
+            (
+                f"Question {i}?",
+                [[f"a{i}"], [f"b{i}"]],
+                [(x, 0.9) for j, x in enumerate((f"a{i}", f"b{i}")) if 2 * i + j in own],
+            )
+            for i in range(12)
+        ]
+
+    for name, own in (("one", range(0, 12)), ("two", range(4, 16))):
+        add_run(workbench, name, told(own))
+    shown = text_of(Page(workbench).people)
+    assert "Capture and recapture by systems (Chapman)" in shown
+    add_run(workbench, "three", told(range(8, 18)))
+    add_run(workbench, "part", told(range(0, 4))[:3])
+    shown = text_of(Page(workbench, run="three").people)
+    assert "Capture and recapture by systems (Chao lower bound)" in shown
+    assert "one 12 three 10 two 12 found by more than one 12 found in all 18 in all, at least 19" in shown
+    assert "Chao 1987" in shown
+    assert "or are older: part." in shown
+    rows = file_rows(workbench, "missing-systems", run="three")
+    assert ["found in all", "18"] in rows
+    pair = text_of(Page(workbench, run="three", **{"with": "two"}).people)
+    assert "Capture and recapture by the two runs compared (Chapman)" in pair
+    one = analysing.show_people(Analyses(workbench), {"run": "three", "where": ["id = q1"]}, True)
+    assert "needs 7" in one or "needs two" in one
 
 
 def test_two_runs_are_compared_in_pairs_and_finds_can_be_opened(workbench, judged):
@@ -405,13 +616,26 @@ def test_on_a_shared_server_nobody_reads_single_verdicts(workbench, judged):
     assert "1 of 3" in figures  # the figures themselves are there
     for behind in ("wrong:true negatives", "missed:evidence wrong", "split", "added"):
         assert "not shown on a shared server" in Page(workbench, False, behind=behind).questions
-    for name in ("disagreements", "matrix-answer", "matrix-evidence"):
+    for name in ("disagreements", "matrix-answer", "matrix-evidence", "rounds-scores", "rounds-changes"):
         made = analysing.make_file(workbench, Analyses(workbench), {"file": name}, False)
         assert "data-base64" not in made
         assert "not shown on a shared server" in made
     before = workbench.store.current()
     assert "not shown on a shared server" in settle_by(workbench, judged[2], open_verdicts=False)
     assert workbench.store.current() == before
+
+
+def test_on_a_shared_server_a_filter_leaves_verdicts_out(workbench, judged):
+    event = {"where": ["id = q2"]}
+    open_, closed = Page(workbench, **event), Page(workbench, open_verdicts=False, **event)
+    assert "1 answer without a majority" in open_.figures
+    assert "Verdicts are left out under a filter" in closed.figures
+    for html in (closed.figures, closed.curves, closed.slices, closed.people, closed.questions):
+        assert "without a majority" not in html
+        assert "split" not in html.replace('data-section="split"', "").replace("unsure or split", "")
+    assert "Two rounds" not in Page(workbench, False, first="by:Ada", second="by:Bo").people
+    rows = file_rows(workbench, "table6", open_verdicts=False, **event)
+    assert [row[2] for row in rows[:8] if row[1] in ("split", "unjudged")] == ["0", "1"]
 
 
 def test_whoever_is_signed_in_sees_no_single_verdicts_unless_the_app_says_so():
@@ -450,12 +674,23 @@ def test_hostile_text_is_escaped_everywhere(workbench):
     run = add_run(workbench, ATTACK, [(f"What is {ATTACK}?", [[ATTACK]], [(f"{ATTACK} x", 0.9)])])
     for by, label in ((ATTACK, "invalid"), ("Bo", "unlisted")):
         said(workbench, run[0], f"{ATTACK} x", label, by, note=ATTACK)
+    FilterStore(workbench.store.path).save("", ATTACK, [f"text ~ {ATTACK}", f"text ~ {ATTACK}'\"x"])
+    add_queue(workbench, ATTACK, [QueueItem(0, run[0].trace_id, "prediction", f"{ATTACK} x", 1, "w")])
     event = {"text": ATTACK, "with": ATTACK, "adjudicators": [ATTACK, "Cy"], "behind": f"gold:{ATTACK}"}
-    for shown in (Page(workbench), Page(workbench, **event), Page(workbench, run=f"no {ATTACK}")):
+    rounds = {"where": [f"text ~ {ATTACK}"], "first": f"by:{ATTACK}", "second": "by:Bo"}
+    for shown in (
+        Page(workbench),
+        Page(workbench, **event),
+        Page(workbench, run=f"no {ATTACK}"),
+        Page(workbench, **rounds),
+        Page(workbench, **rounds, do="apply", value=ATTACK),
+        Page(workbench, where=[ATTACK], do="save", value=ATTACK),
+    ):
         for html in shown.all:
             assert "<img" not in html
             assert "</script" not in html
     assert ATTACK.replace("<", "&lt;").replace(">", "&gt;") in Page(workbench).people
+    assert ATTACK.replace("<", "&lt;").replace(">", "&gt;") in Page(workbench).filter
 
 
 def test_cells_that_a_spreadsheet_might_run_are_guarded(workbench):
@@ -499,6 +734,24 @@ def test_cells_that_a_spreadsheet_might_run_are_guarded(workbench):
         {"with": "none such"},
         {"turn": float("nan")},
         {"file": "../../rtv.db"},
+        {"where": "gold = 1"},
+        {"where": ["nothing"]},
+        {"where": [5]},
+        {"where": ["gold = 1"] * 50},
+        {"where": ["gold = 99"]},
+        {"slices": "question"},
+        {"slices": ["gold"]},
+        {"behind": "slice:question:x"},
+        {"behind": "slice:"},
+        {"first": "by:nobody", "second": "before", "day": "soon"},
+        {"first": "by:nobody", "second": "queue:x"},
+        {"first": "before", "second": "since"},
+        {"do": "drop"},
+        {"do": "remove", "value": 7},
+        {"do": "apply", "value": ["x"]},
+        {"do": "save", "value": "x"},
+        {"do": "delete", "value": "x"},
+        {"do": "undo", "value": "x"},
     ],
 )
 def test_a_request_that_makes_no_sense_gets_a_plain_answer(workbench, judged, event):
@@ -507,10 +760,13 @@ def test_a_request_that_makes_no_sense_gets_a_plain_answer(workbench, judged, ev
         analysing.show_controls(workbench, analyses, event),
         analysing.show_figures(analyses, event, True),
         analysing.show_questions(workbench, analyses, event, True),
+        analysing.show_filter(workbench, analyses, event),
+        analysing.show_slices(workbench, analyses, event, True),
+        analysing.show_people(analyses, event, True),
         analysing.make_file(workbench, analyses, event, True),
     ]
     for html in made:
-        assert html.startswith('<div class="rtv-drawn"')
+        assert 'class="rtv-drawn"' in html[:400]
         assert "Something failed" not in html
     assert "error" in made[-1]  # none of these names a table
 

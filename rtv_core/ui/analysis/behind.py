@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from rtv_core.analysis.columns import COLUMNS, Column
 from rtv_core.analysis.mistakes import Mistake, missed_gold, wrong_predictions
-from rtv_core.analysis.slices import by_gold_answers, by_question_word
 from rtv_core.analysis.table6 import kind_of_missed, kind_of_wrong
 from rtv_core.errors import InputError
 from rtv_core.records import LOST, RunQuestion
@@ -25,6 +25,7 @@ KINDS = {
     "split": "answers on which annotators disagree",
     "gold": "questions with gold answers: {}",
     "word": "question word: {}",
+    "slice": "{}",
     "score": "candidates scored {}",
     "only": "gold answers that only the {} run found",
     "f1": "questions on which the first run is {}",
@@ -36,6 +37,9 @@ def figure_name(behind: str) -> str:
     kind, _, value = behind.partition(":")
     if kind not in KINDS:
         raise InputError("There is no such figure. Choose one on the page.")
+    if kind == "slice":
+        column, _, value = value.partition(":")
+        return f"{_column(column).title}: {value}"
     return KINDS[kind].format(value)
 
 
@@ -69,9 +73,8 @@ def questions_behind(analysis: Analysis, pair: Pair | None, behind: str) -> list
         return _at(analysis, (addition.position for addition in analysis.corrected.additions))
     if kind == "split":
         return _at(analysis, (position for position, _ in analysis.corrected.split))
-    if kind in ("gold", "word"):
-        name = by_gold_answers if kind == "gold" else by_question_word
-        return [q for q in analysis.questions if q.question.answers and name(q) == value]
+    if kind in ("gold", "word", "slice"):
+        return _of_kind(analysis, *((kind, value) if kind != "slice" else _split(value)))
     if kind == "score":
         return _scored(analysis.questions, value)
     return _compared(analysis, pair, kind, value)
@@ -104,6 +107,23 @@ def _of_mistakes(mistakes: Iterable[Mistake], wanted: str, kind) -> list[RunQues
 
 def _at(analysis: Analysis, positions: Iterable[int]) -> list[RunQuestion]:
     return [analysis.by_position[position] for position in sorted(set(positions))]
+
+
+def _split(value: str) -> tuple[str, str]:
+    column, _, name = value.partition(":")
+    return column, name
+
+
+def _column(name: str) -> Column:
+    if name not in COLUMNS or not COLUMNS[name].kinds:
+        raise InputError(f"Questions can't be split up by {name[:40]!r}. Choose a column on the page.")
+    return COLUMNS[name]
+
+
+def _of_kind(analysis: Analysis, column: str, name: str) -> list[RunQuestion]:
+    kinds_of = _column(column).kinds_of
+    known = (q for q in analysis.questions if q.question.answers)
+    return [question for question in known if name in kinds_of(question, analysis.sources)]
 
 
 def _scored(questions: Sequence[RunQuestion], value: str) -> list[RunQuestion]:

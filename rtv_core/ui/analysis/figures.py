@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rtv_core.analysis.scores import Scores
 from rtv_core.analysis.shares import Share
 from rtv_core.analysis.table6 import PUBLISHED, Part
-from rtv_core.records import Run
+from rtv_core.ui.analysis.filtering import LEFT_OUT, in_words
 from rtv_core.ui.analysis.state import Analysis
 from rtv_core.ui.analysis.tables import (
     drawn,
@@ -82,16 +82,20 @@ def _headline(analysis: Analysis, open_verdicts: bool) -> Markup:
     return join(
         [
             tag("p", line.text, class_="rtv-headline"),
-            _about(analysis.run, open_verdicts),
+            _about(analysis, open_verdicts),
             None if sum(analysis.bases.values()) else note(NO_VERDICTS),
         ]
     )
 
 
-def _about(run: Run, open_verdicts: bool) -> Markup:
+def _about(analysis: Analysis, open_verdicts: bool) -> Markup:
     """Which run it is, its provenance behind a click, and the report, which shows single verdicts."""
+    run = analysis.run
     tau = "" if run.tau is None else f" · tau {run.tau:.2f} · k {run.k}"
-    line = (short(run.name), " · ", short(run.system), f" · {counted(run.questions, 'question')}{tau}")
+    size = counted(run.questions, "question")
+    if analysis.where:
+        size = f"{len(analysis.questions):,} of {size}: {', '.join(map(in_words, analysis.where))}"
+    line = (short(run.name), " · ", short(run.system), " · ", short(size, 400), tau)
     facts = (
         tag("div", tag("dt", short(name)), tag("dd", short(str(value), 300)))
         for name, value in sorted(run.provenance.items())
@@ -119,6 +123,7 @@ def _counting(analysis: Analysis, open_verdicts: bool) -> Markup:
     return tag(
         "div",
         tag("p", "Counted: ", counted_in_words(analysis), " ", split),
+        note(LEFT_OUT) if analysis.where and not open_verdicts else None,
         drawn_by,
         class_="rtv-counting",
     )

@@ -8,13 +8,15 @@ from urllib.parse import urlencode
 from rtv_core.analysis.missing import Missing
 from rtv_core.analysis.rulings import key_of
 from rtv_core.annotation.agreement import AXES, Agreement, Coefficient, Disagreement
-from rtv_core.errors import InputError
+from rtv_core.errors import InputError, RtvError
 from rtv_core.records import Judgement, RunQuestion
 from rtv_core.store.traces import question_key
 from rtv_core.store.validation import EVIDENCE_LABELS, LABELS
 from rtv_core.ui.analysis.compared import render_pair
-from rtv_core.ui.analysis.state import Analysis, Pair
+from rtv_core.ui.analysis.rounds import render_rounds
+from rtv_core.ui.analysis.state import Analysis, Look
 from rtv_core.ui.analysis.tables import drawn, figure, note, number, section, short, table
+from rtv_core.ui.analysis.view import View
 from rtv_core.ui.marks import gold_answers
 from rtv_core.ui.markup import Markup, escape, join, tag
 from rtv_core.ui.render.parts import counted
@@ -35,21 +37,20 @@ CLOSED = (
 )
 
 
-def render_people(
-    analysis: Analysis, pair: Pair | None, turn: int, open_verdicts: bool, signed: str = ""
-) -> Markup:
-    """Agreement, disagreements, missing answers, and the other run if there is one.
+def render_people(look: Look, view: View, open_verdicts: bool, signed: str = "") -> Markup:
+    """Agreement, disagreements, two rounds, missing answers, and the other run if there is one.
 
     `signed` is the name of whoever is signed in, who then is the adjudicator.
     """
+    analysis = look.analysis
+    settled = section("Disagreements", note(CLOSED), name="split")
     return drawn(
-        turn,
+        view.turn,
         _agreement(analysis, open_verdicts),
-        _disagreements(analysis, signed)
-        if open_verdicts
-        else section("Disagreements", note(CLOSED), name="split"),
-        _missing(analysis, pair),
-        render_pair(pair),
+        _disagreements(analysis, signed) if open_verdicts else settled,
+        _rounds(look, view) if open_verdicts else None,
+        _missing(look),
+        render_pair(look.pair),
     )
 
 
@@ -258,25 +259,37 @@ def _verdicts(question: RunQuestion | None, settled: Judgement | None) -> Markup
     )
 
 
-def _missing(analysis: Analysis, pair: Pair | None) -> Markup:
-    parts: list[Markup] = []
-    for name, get in (
-        ("by annotators", lambda: analysis.missing),
-        ("by systems", lambda: pair.missing if pair else None),
-    ):
+def _rounds(look: Look, view: View) -> Markup:
+    try:
+        rounds = look.rounds()
+    except RtvError as error:
+        rounds = error
+    return render_rounds(look.analysis, rounds, view)
+
+
+def _missing(look: Look) -> Markup:
+    """By annotators, by all runs on the same questions and, if it is another pair, by the two compared."""
+    pair = look.pair
+    sources = [
+        ("by annotators", "missing-annotators", lambda: look.analysis.missing),
+        ("by systems", "missing-systems", look.missing),
+    ]
+    if pair is not None:
+        sources.append(("by the two runs compared", "missing-pair", lambda: pair.missing))
+    parts, told = [], set()
+    for name, file, get in sources:
         try:
             found = get()
         except InputError as error:
             parts.append(note(f"{name[0].upper()}{name[1:]}: {error}"))
             continue
-        if found is None:
-            parts.append(note("By systems: choose a run to compare with, at the top of the page."))
-            continue
-        parts.append(_missing_figure(name, found))
+        if found.sources not in told:
+            parts.append(_missing_figure(name, file, found))
+        told.add(found.sources)
     return section("Answers still missing", *parts, name="missing")
 
 
-def _missing_figure(name: str, found: Missing) -> Markup:
+def _missing_figure(name: str, file: str, found: Missing) -> Markup:
     rows: list[Sequence[str | Markup]] = [[short(who), f"{count:,}"] for who, count in found.sources]
     rows += [
         ["found by more than one", f"{found.overlap:,}"],
@@ -298,7 +311,7 @@ def _missing_figure(name: str, found: Missing) -> Markup:
         table(caption, ("", "valid answers"), rows),
         tag("p", "This rests on:", class_="rtv-note"),
         tag("ul", *(tag("li", text) for text in found.notes), class_="rtv-notes"),
-        file="missing-systems" if name == "by systems" else "missing-annotators",
+        file=file,
     )
 
 

@@ -7,6 +7,9 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from rtv_core.analysis.columns import COLUMNS
+from rtv_core.analysis.comparison import Difference
+from rtv_core.analysis.filters import read_conditions
 from rtv_core.analysis.missing import Missing
 from rtv_core.analysis.scores import Scores
 from rtv_core.analysis.shares import Share
@@ -16,22 +19,23 @@ from rtv_core.metrics import Interval
 from rtv_core.records import RunQuestion
 from rtv_core.store.export import guarded
 from rtv_core.ui.analysis.people import adjudicated
-from rtv_core.ui.analysis.state import Analysis, Pair
+from rtv_core.ui.analysis.state import Look, Pair, Rounds
 
 __all__ = ["PRIVATE", "SHEETS", "csv_text", "question_rows", "sheet"]
 
 Rows = Iterable[Sequence[Any]]
-Sheet = Callable[[Analysis, Pair | None], Rows]
+Sheet = Callable[[Look], Rows]
 
-PRIVATE = frozenset(("disagreements", *(f"matrix-{axis}" for axis in AXES)))
+ROUNDS = ("rounds-scores", "rounds-table6", "rounds-changes")
+PRIVATE = frozenset(("disagreements", *ROUNDS, *(f"matrix-{axis}" for axis in AXES)))
 """Sheets that say what people said of single answers."""
 
 
-def sheet(name: str, analysis: Analysis, pair: Pair | None) -> Rows:
+def sheet(name: str, look: Look) -> Rows:
     """The rows of a figure, the header first. Raises InputError for one that there is not."""
     if name not in SHEETS:
         raise InputError("There is no such table. Choose one on the page.")
-    return SHEETS[name](analysis, pair)
+    return SHEETS[name](look)
 
 
 def csv_text(rows: Rows) -> str:
@@ -55,9 +59,9 @@ def question_rows(questions: Iterable[RunQuestion]) -> Rows:
                 yield *own, "prediction", answer.answer, answer.p_right, answer.gold, None
 
 
-def _scores(analysis: Analysis, _: Pair | None) -> Rows:
+def _scores(look: Look) -> Rows:
     yield "measure", "gold", "mean", "low", "high", "questions"
-    found = analysis.scores
+    found = look.analysis.scores
     if found is None:
         return
     for gold, scores in (("raw", found.raw), ("corrected", found.corrected)):
@@ -66,7 +70,7 @@ def _scores(analysis: Analysis, _: Pair | None) -> Rows:
         if scores:
             yield "F1, several answers", gold, *_ends(scores.f1), scores.questions
     yield "F1 gain", "corrected - raw", *_ends(found.gain), found.raw.questions
-    if (estimate := analysis.estimate) is not None:
+    if (estimate := look.analysis.estimate) is not None:
         for name in ("f1", "precision", "recall"):
             yield name, "corrected, estimated", *_ends(getattr(estimate, name)), found.raw.questions
 
@@ -76,35 +80,38 @@ def _score_rows(gold: str, scores: Scores) -> Rows:
         yield name, gold, *_ends(getattr(scores, name)), scores.questions
 
 
-def _table6(analysis: Analysis, _: Pair | None) -> Rows:
+def _table6(look: Look) -> Rows:
     plain = ("count", "of", "share", "low", "high")
     weighted = [f"weighted {name}" for name in plain]
     yield "mistake", "kind", *plain, *weighted, *(f"published {name}" for name in plain)
-    for kind, part in (("wrong prediction", analysis.table6.wrong), ("missed gold", analysis.table6.missed)):
+    for kind, part in (
+        ("wrong prediction", look.analysis.table6.wrong),
+        ("missed gold", look.analysis.table6.missed),
+    ):
         for row in part.rows:
             yield kind, row.name, *_share(row.plain), *_share(row.weighted), *_share(row.published)
         for name in ("unsure", "split", "unjudged", "total"):
             yield kind, name, getattr(part, name)
 
 
-def _blame(analysis: Analysis, _: Pair | None) -> Rows:
+def _blame(look: Look) -> Rows:
     yield "stage", "gold answers", "of", "share", "low", "high"
-    for share in analysis.blame:
+    for share in look.analysis.blame:
         yield share.name, *_share(share)
 
 
-def _tau(analysis: Analysis, _: Pair | None) -> Rows:
+def _tau(look: Look) -> Rows:
     yield "gold", "tau", "f1", "precision", "recall", "f1 several answers", "answers"
-    for gold, curve in (("raw", analysis.curve), ("corrected", analysis.corrected_curve)):
+    for gold, curve in (("raw", look.analysis.curve), ("corrected", look.analysis.corrected_curve)):
         for p in curve:
             yield gold, p.tau, p.f1, p.precision, p.recall, p.f1_multi, p.answers
 
 
-def _reliability(analysis: Analysis, _: Pair | None) -> Rows:
+def _reliability(look: Look) -> Rows:
     yield "truth", "from", "to", "mean score", "right", "n", "share right", "low", "high", "ece", "brier"
     for truth, get in (
-        ("gold", lambda: analysis.reliability),
-        ("verdicts", lambda: analysis.judged_reliability),
+        ("gold", lambda: look.analysis.reliability),
+        ("verdicts", lambda: look.analysis.judged_reliability),
     ):
         try:
             found = get()
@@ -115,39 +122,39 @@ def _reliability(analysis: Analysis, _: Pair | None) -> Rows:
             yield truth, *ends, *_share(part.right), found.error, found.brier
 
 
-def _histogram(analysis: Analysis, _: Pair | None) -> Rows:
+def _histogram(look: Look) -> Rows:
     yield "from", "to", "verdict", "predictions"
-    for bar in analysis.histogram:
+    for bar in look.analysis.histogram:
         yield bar.low, bar.high, bar.verdict, bar.count
 
 
 def _sliced(name: str) -> Sheet:
-    def rows(analysis: Analysis, _: Pair | None) -> Rows:
+    def rows(look: Look) -> Rows:
         yield "kind", "gold", "questions", "f1", "low", "high"
-        for gold, slices in zip(("raw", "corrected"), analysis.slices[name], strict=True):
+        for gold, slices in zip(("raw", "corrected"), look.analysis.slices(name), strict=True):
             for own in slices:
                 yield own.name, gold, own.questions, *_ends(own.f1)
 
     return rows
 
 
-def _agreement(analysis: Analysis, _: Pair | None) -> Rows:
+def _agreement(look: Look) -> Rows:
     yield "axis", "measure", "value", "low", "high", "items", "judged", "shared", "annotators", "note"
     for axis in AXES:
-        found = analysis.agreement(axis)
+        found = look.analysis.agreement(axis)
         for c in (found.percent, found.kappa, found.alpha):
             counts = c.items, found.judged, found.shared, len(found.annotators)
             yield axis, c.name, c.value, c.low, c.high, *counts, c.note
 
 
 def _matrix(axis: str) -> Sheet:
-    return lambda analysis, _: matrix_rows(analysis.ratings(axis))
+    return lambda look: matrix_rows(look.analysis.ratings(axis))
 
 
-def _disagreements(analysis: Analysis, _: Pair | None) -> Rows:
+def _disagreements(look: Look) -> Rows:
     yield "question", "answer", "annotator", "label", "gold", "evidence", "note", "blind", "settled as"
-    for found in analysis.disagreements:
-        settled = adjudicated(analysis, found.item.trace_id, found.item.answer)
+    for found in look.analysis.disagreements:
+        settled = adjudicated(look.analysis, found.item.trace_id, found.item.answer)
         for j in found.judgements:
             said = j.annotator, j.label, j.gold, j.evidence, j.note, str(j.blind).lower()
             yield found.item.question, found.item.answer, *said, settled.label if settled else None
@@ -163,8 +170,8 @@ def _missing(found: Missing) -> Rows:
     yield "still missing", found.missing
 
 
-def _pair(_: Analysis, pair: Pair | None) -> Rows:
-    pair = _chosen(pair)
+def _pair(look: Look) -> Rows:
+    pair = _chosen(look)
     yield "measure", "run", "mean", "low", "high", "questions"
     names = pair.first.run.name, pair.second.run.name
     measures = [(name, getattr(pair.raw, name)) for name in ("f1", "precision", "recall", "f1_multi")]
@@ -172,24 +179,67 @@ def _pair(_: Analysis, pair: Pair | None) -> Rows:
         measures.append(("f1 on corrected gold", pair.corrected.f1))
     for measure, found in measures:
         if found is not None:
-            for run, own in zip(
-                (*names, "difference"), (found.first, found.second, found.difference), strict=True
-            ):
-                yield measure, run, *_ends(own), pair.raw.questions
+            yield from _differences(measure, names, found, pair.raw.questions)
 
 
-def _finds(_: Analysis, pair: Pair | None) -> Rows:
-    pair = _chosen(pair)
+def _finds(look: Look) -> Rows:
+    pair = _chosen(look)
     yield "question", "answer", "only found by"
     for run, finds in ((pair.first.run, pair.raw.only_first), (pair.second.run, pair.raw.only_second)):
         for find in finds:
             yield find.question, find.answer, run.name
 
 
-def _chosen(pair: Pair | None) -> Pair:
-    if pair is None:
+def _differences(measure: str, names: Sequence[str], found: Difference, questions: int) -> Rows:
+    for name, own in zip((*names, "difference"), (found.first, found.second, found.difference), strict=True):
+        yield measure, name, *_ends(own), questions
+
+
+def _by_filter(look: Look) -> Rows:
+    yield "filter", "conditions", "gold", "questions", "f1", "low", "high"
+    for saved in look.saved:
+        count, *found = look.analysis.f1_where(read_conditions(saved.conditions))
+        for gold, own in zip(("raw", "corrected"), found, strict=True):
+            ends = _ends(own.f1) if own else (None,) * 3
+            yield saved.name, " and ".join(saved.conditions), gold, count, *ends
+
+
+def _round_scores(look: Look) -> Rows:
+    rounds = _both(look)
+    yield "measure", "round", "mean", "low", "high", "questions"
+    for how, found in (("corrected", rounds.compared.corrected), ("estimated", rounds.compared.estimated)):
+        for name, own in found.items():
+            yield from _differences(f"{name} {how}", rounds.names, own, rounds.compared.questions)
+
+
+def _round_table6(look: Look) -> Rows:
+    rounds = _both(look)
+    plain = ("count", "of", "share", "low", "high")
+    yield "round", "mistake", "kind", *plain, *(f"weighted {name}" for name in plain)
+    for name, table in zip(rounds.names, rounds.compared.table6, strict=True):
+        for kind, part in (("wrong prediction", table.wrong), ("missed gold", table.missed)):
+            for row in part.rows:
+                yield name, kind, row.name, *_share(row.plain), *_share(row.weighted)
+
+
+def _round_changes(look: Look) -> Rows:
+    rounds = _both(look)
+    said = [f"{name}: {what}" for name in rounds.names for what in ("label", "gold")]
+    yield "question", "answer", *said
+    for own in rounds.compared.changes:
+        yield own.question, own.answer, *(x for r in (own.first, own.second) for x in (r.label, r.gold))
+
+
+def _both(look: Look) -> Rounds:
+    if (rounds := look.rounds()) is None:
+        raise InputError("Choose two rounds of judgement first.")
+    return rounds
+
+
+def _chosen(look: Look) -> Pair:
+    if look.pair is None:
         raise InputError("Choose a run to compare with first.")
-    return pair
+    return look.pair
 
 
 def _ends(interval: Interval) -> tuple[float, float, float]:
@@ -208,14 +258,19 @@ SHEETS: dict[str, Sheet] = {
     "disagreements": _disagreements,
     "finds": _finds,
     "histogram": _histogram,
-    "missing-annotators": lambda analysis, _: _missing(analysis.missing),
-    "missing-systems": lambda _, pair: _missing(_chosen(pair).missing),
+    "missing-annotators": lambda look: _missing(look.analysis.missing),
+    "missing-pair": lambda look: _missing(_chosen(look).missing),
+    "missing-systems": lambda look: _missing(look.missing()),
     "pair": _pair,
     "reliability": _reliability,
+    "rounds-changes": _round_changes,
+    "rounds-scores": _round_scores,
+    "rounds-table6": _round_table6,
     "scores": _scores,
-    "slices-gold": _sliced("gold"),
-    "slices-word": _sliced("word"),
+    "slices-filters": _by_filter,
     "table6": _table6,
     "tau": _tau,
-} | {f"matrix-{axis}": _matrix(axis) for axis in AXES}
+    **{f"matrix-{axis}": _matrix(axis) for axis in AXES},
+    **{f"slices-{name}": _sliced(name) for name, column in COLUMNS.items() if column.kinds},
+}
 """By name, what a figure's `data-file` asks for."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 from rtv_core.analysis.blame import stage_blame
@@ -17,17 +19,20 @@ from rtv_core.analysis.calibration import (
     scored_by_gold,
     scored_by_verdicts,
 )
+from rtv_core.analysis.columns import Sources, gold_sources, no_sources
 from rtv_core.analysis.comparison import Comparison, compare_runs
 from rtv_core.analysis.corrected import CorrectedGold, correct_gold
 from rtv_core.analysis.curves import CurvePoint, tau_curve
 from rtv_core.analysis.estimate import Estimate, estimated_scores
+from rtv_core.analysis.filters import Condition, selected
 from rtv_core.analysis.headline import Headline, headline, right_share
 from rtv_core.analysis.missing import Missing, found_by_annotators, found_by_runs, missing_answers
 from rtv_core.analysis.mistakes import Inclusion, inclusion_of, wrong_predictions
+from rtv_core.analysis.rounds import Round, RoundComparison, by_annotator, compare_rounds, on_items, since
 from rtv_core.analysis.rulings import Counting, Rulings, settle
 from rtv_core.analysis.scores import Rescored, question_scores, rescored
 from rtv_core.analysis.shares import Share
-from rtv_core.analysis.slices import Slice, by_gold_answers, by_question_word, f1_slices
+from rtv_core.analysis.slices import Slice, by_column, f1_slices
 from rtv_core.analysis.table6 import Table6, error_table
 from rtv_core.annotation.agreement import (
     Agreement,
@@ -37,14 +42,19 @@ from rtv_core.annotation.agreement import (
     disagreements,
     ratings,
 )
-from rtv_core.errors import MissingError
+from rtv_core.errors import InputError, MissingError
 from rtv_core.records import Judgement, Question, QueueItem, Run, RunQuestion
-from rtv_core.store.queues import Queue
+from rtv_core.store.filters import SavedFilter
+from rtv_core.store.queues import Queue, QueueStore
+from rtv_core.store.runs import RunStore
+from rtv_core.store.sources import SourceStore
+from rtv_core.store.standing import standing_at
 from rtv_core.store.traces import question_key
+from rtv_core.ui.analysis.systems import missing_by_systems
 from rtv_core.ui.analysis.view import View
-from rtv_core.ui.workbench import Workbench
+from rtv_core.ui.workbench import JudgementStore, Workbench
 
-__all__ = ["NO_RUNS", "Analyses", "Analysis", "Pair"]
+__all__ = ["NO_RUNS", "Analyses", "Analysis", "Look", "Pair", "Rounds", "Stores"]
 
 NO_RUNS = (
     "There are no runs yet. Make one: python -m rtv_core evaluate. Or bring another system's answers: "
@@ -53,9 +63,18 @@ NO_RUNS = (
 KEPT = 6
 """How many runs, analyses and comparisons are kept in memory, each."""
 
+SYSTEMS_KEPT = 40
+"""How many runs are kept with nothing but their predictions."""
+
+NO_ROUND = "There is no such round of judgement any more. Choose another one."
+
 
 class Analysis:
-    """One run, the verdicts that stand on its answers, and the queues that chose what was judged."""
+    """One run, the verdicts that stand on its answers, and the queues that chose what was judged.
+
+    `where` says by which conditions the `questions` were chosen from the run's. `sources` counts a question's
+    sources (see `analysis.columns`).
+    """
 
     def __init__(
         self,
@@ -64,13 +83,33 @@ class Analysis:
         judgements: Sequence[Judgement],
         queues: Sequence[tuple[Queue, Sequence[QueueItem]]],
         counting: Counting,
+        sources: Sources = no_sources,
+        where: Sequence[Condition] = (),
     ) -> None:
         self.run = run
         self.questions = tuple(questions)
         self.counting = counting
-        self.queues = tuple(queue for queue, _ in queues)
+        self.sources = sources
+        self.where = tuple(where)
+        self.drawn = tuple((queue, tuple(items)) for queue, items in queues)
         self.judgements = tuple(_of_run(self.questions, judgements, counting.across_runs))
-        self._items = tuple(tuple(items) for _, items in queues)
+        self._slices: dict[str, tuple[tuple[Slice, ...], tuple[Slice, ...]]] = {}
+
+    def narrowed(self, questions: Sequence[RunQuestion], where: Sequence[Condition] = ()) -> Analysis:
+        """The same over some of the questions."""
+        own = self.judgements, self.drawn, self.counting, self.sources
+        return Analysis(self.run, questions, *own, where or self.where)
+
+    def of_round(
+        self, judgements: Sequence[Judgement], drawn: Sequence[tuple[Queue, Sequence[QueueItem]]]
+    ) -> Analysis:
+        """The same with other verdicts, on what these queues drew."""
+        return Analysis(self.run, self.questions, judgements, drawn, self.counting, self.sources, self.where)
+
+    @cached_property
+    def queues(self) -> tuple[Queue, ...]:
+        """The queues that were drawn from the run."""
+        return tuple(queue for queue, _ in self.drawn)
 
     @cached_property
     def by_position(self) -> Mapping[int, RunQuestion]:
@@ -97,7 +136,7 @@ class Analysis:
     @cached_property
     def inclusion(self) -> Inclusion | None:
         """The probability with which each answer was drawn; None where no queue drew what is judged."""
-        drawn = inclusion_of(*self._items)
+        drawn = inclusion_of(*(items for _, items in self.drawn))
         judged = (m for m in wrong_predictions(self.questions, self.rulings, drawn) if m.ruling)
         return drawn if any(m.inclusion for m in judged) else None
 
@@ -174,15 +213,23 @@ class Analysis:
         """Predictions by score and verdict."""
         return score_histogram(self.questions, self.rulings, predicted_only=True)
 
-    @cached_property
-    def slices(self) -> Mapping[str, tuple[tuple[Slice, ...], tuple[Slice, ...]]]:
-        """F1 by kind of question, raw and corrected, by "gold" (number of gold answers) and "word"."""
-        kinds = {"gold": by_gold_answers, "word": by_question_word}
-        gold = self.corrected.questions
-        return {
-            name: (f1_slices(self.questions, kind), f1_slices(self.questions, kind, gold))
-            for name, kind in kinds.items()
-        }
+    def slices(self, column: str) -> tuple[tuple[Slice, ...], tuple[Slice, ...]]:
+        """F1 by the kinds of a column (see `analysis.columns`), raw and corrected."""
+        if column not in self._slices:
+            kinds = by_column(column, self.sources)
+            raw = f1_slices(self.questions, kinds)
+            self._slices[column] = raw, f1_slices(self.questions, kinds, self.corrected.questions)
+        return self._slices[column]
+
+    def f1_where(self, conditions: Sequence[Condition]) -> tuple[int, Slice | None, Slice | None]:
+        """How many questions meet some conditions, and their F1 raw and corrected (None: no gold)."""
+        chosen = {q.position for q in selected(self.questions, conditions, self.sources)}
+
+        def kinds(question: RunQuestion) -> tuple[str, ...]:
+            return ("chosen",) if question.position in chosen else ()
+
+        own = f1_slices(self.questions, kinds), f1_slices(self.questions, kinds, self.corrected.questions)
+        return len(chosen), *(found[0] if found else None for found in own)
 
     def ratings(self, axis: str) -> Ratings:
         """Who said what, without those who settle the others' verdicts."""
@@ -250,14 +297,59 @@ class Pair:
         return settle(judgements, both)
 
 
+class Rounds:
+    """Two rounds of judgement of one run, each with its name."""
+
+    def __init__(self, first: tuple[str, Analysis], second: tuple[str, Analysis]) -> None:
+        self.names = first[0], second[0]
+        self.first = first[1]
+        self.second = second[1]
+
+    @cached_property
+    def compared(self) -> RoundComparison:
+        """What either says. Raises InputError where no gold is known."""
+        own = (
+            Round(analysis.rulings, analysis.inclusion, analysis.whole_questions)
+            for analysis in (self.first, self.second)
+        )
+        return compare_rounds(self.first.questions, *own)
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What analyses are made from: all that they need of a workbench."""
+
+    store: JudgementStore
+    runs: RunStore
+    queues: QueueStore
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a page looks at: a run, perhaps another and two rounds, and what somebody saved.
+
+    `rounds` and `missing` (by systems) are worked out when they are called, and may raise RtvError.
+    """
+
+    analysis: Analysis
+    pair: Pair | None
+    rounds: Callable[[], Rounds | None]
+    missing: Callable[[], Missing]
+    saved: Sequence[SavedFilter] = ()
+
+
 class Analyses:
     """The analyses that pages look at, kept while neither the run nor a verdict or queue changes."""
 
-    def __init__(self, workbench: Workbench) -> None:
+    def __init__(self, workbench: Workbench | Stores) -> None:
         self._workbench = workbench
         self._questions = _Kept(KEPT)
         self._analyses = _Kept(KEPT)
+        self._narrowed = _Kept(KEPT)
         self._pairs = _Kept(KEPT)
+        self._rounds = _Kept(KEPT)
+        self._missing = _Kept(KEPT)
+        self._predictions = _Kept(SYSTEMS_KEPT)
 
     def run(self, view: View) -> Run:
         """The run that a view names, else the newest. Raises MissingError where there is none."""
@@ -267,16 +359,106 @@ class Analyses:
             raise MissingError(NO_RUNS)
         return runs[0]
 
-    def of(self, view: View) -> Analysis:
-        """The analysis of the view's run."""
-        return self._of(self.run(view), view.counting)
+    def of(self, view: View, open_verdicts: bool = False) -> Analysis:
+        """The analysis of the view's run, over the questions that meet its conditions.
 
-    def pair(self, view: View) -> Pair | None:
-        """The view's run and the other one; None where the view names no other."""
+        Under conditions there are verdicts only if they are open: else a narrow filter would single out
+        what somebody said of one answer.
+        """
+        whole = self._of(self.run(view), view.counting)
+        if not view.where:
+            return whole
+
+        def make() -> Analysis:
+            shown = whole if open_verdicts else whole.of_round((), ())
+            return shown.narrowed(selected(whole.questions, view.where, whole.sources), view.where)
+
+        return self._narrowed.get((whole, view.where, open_verdicts), make)
+
+    def pair(self, view: View, open_verdicts: bool = False) -> Pair | None:
+        """The view's run and the other one, on the same questions; None where the view names no other."""
         if not view.other:
             return None
-        first, other = self.of(view), self._of(self._workbench.runs.run(view.other), view.counting)
-        return self._pairs.get((first, other), lambda: Pair(first, other))
+        first = self.of(view, open_verdicts)
+        other = self._of(self._workbench.runs.run(view.other), view.counting)
+
+        def make() -> Pair:
+            if not view.where:
+                return Pair(first, other)
+            shown = other if open_verdicts else other.of_round((), ())
+            ids = {question.question.id for question in first.questions}
+            return Pair(first, shown.narrowed([q for q in other.questions if q.question.id in ids]))
+
+        return self._pairs.get((first, other), make)
+
+    def look(self, view: View, open_verdicts: bool = False, saved: Sequence[SavedFilter] = ()) -> Look:
+        """All that a view names."""
+        return Look(
+            self.of(view, open_verdicts),
+            self.pair(view, open_verdicts),
+            lambda: self.rounds(view) if open_verdicts else None,
+            lambda: self.missing_by_systems(view, open_verdicts),
+            saved,
+        )
+
+    def rounds(self, view: View) -> Rounds | None:
+        """The view's two rounds, to show where verdicts are open; None unless it names both.
+
+        Raises InputError for a round that there is not.
+        """
+        if not (view.first and view.second):
+            return None
+        whole = self.of(view, open_verdicts=True)
+
+        def make() -> Rounds:
+            return Rounds(*(self._round(whole, name, view.day) for name in (view.first, view.second)))
+
+        return self._rounds.get((whole, view.first, view.second, view.day), make)
+
+    def missing_by_systems(self, view: View, open_verdicts: bool = False) -> Missing:
+        """How many valid answers no run on the same questions found. Raises InputError."""
+        analysis, runs = self.of(view, open_verdicts), self._workbench.runs.runs()
+        closed = bool(view.where) and not open_verdicts
+        judgements = () if closed else tuple(self._workbench.store.current())
+        key = analysis, judgements, tuple((run.id, run.questions) for run in runs)
+
+        def make() -> Missing:
+            return missing_by_systems(
+                analysis.run,
+                analysis.questions,
+                analysis.counting,
+                judgements,
+                self._workbench.runs,
+                self._load,
+            )
+
+        return self._missing.get(key, make)
+
+    def _load(self, run: Run) -> Sequence[RunQuestion]:
+        """A run's questions with nothing but the predictions."""
+
+        def make() -> list[RunQuestion]:
+            questions = self._workbench.runs.questions(run.id)
+            return [replace(q, answers=tuple(a for a in q.answers if a.predicted)) for q in questions]
+
+        return self._predictions.get((run.id, run.questions), make)
+
+    def _round(self, whole: Analysis, name: str, day: str) -> tuple[str, Analysis]:
+        kind, _, value = name.partition(":")
+        if kind == "queue":
+            found = next(((queue, items) for queue, items in whole.drawn if queue.id == value), None)
+            if found is None:
+                raise InputError(NO_ROUND)
+            return f"queue {found[0].name}", whole.of_round(on_items(whole.judgements, found[1]), [found])
+        if kind == "by" and value in whole.annotators:
+            return value, whole.of_round(by_annotator(whole.judgements, value), whole.drawn)
+        if name not in ("before", "since"):
+            raise InputError(NO_ROUND)
+        if not day:
+            raise InputError("A round before or since a day needs the day. Choose it beside the rounds.")
+        if name == "since":
+            return f"since {day}", whole.of_round(since(whole.judgements, day), whole.drawn)
+        return f"before {day}", whole.of_round(standing_at(self._workbench.store.path, day), whole.drawn)
 
     def _of(self, run: Run, counting: Counting) -> Analysis:
         judgements = tuple(self._workbench.store.current())
@@ -291,7 +473,18 @@ class Analyses:
             (run.id, run.questions), lambda: self._workbench.runs.questions(run.id)
         )
         drawn = [(queue, self._workbench.queues.items(queue.id)) for queue in queues]
-        return Analysis(run, questions, judgements, drawn, counting)
+        sources = _sources_of(self._workbench.store.path, run, questions)
+        return Analysis(run, questions, judgements, drawn, counting, sources)
+
+
+def _sources_of(path: Path, run: Run, questions: Sequence[RunQuestion]) -> Sources:
+    """Counts the sources of a run's questions when it is first asked for one (see `store.sources`)."""
+
+    @cache
+    def counts() -> Mapping[int, int | None]:
+        return SourceStore(path, gold_sources).counts(run.id, questions)
+
+    return lambda question: counts().get(question.position)
 
 
 class _Kept:
@@ -314,7 +507,7 @@ class _Kept:
 
 @lru_cache(maxsize=32)
 def _agreement(matrix: Ratings) -> Agreement:
-    """Its bootstrap takes seconds, and an adjudicator's verdict leaves the matrix as it is."""
+    """An adjudicator's verdict leaves the matrix as it is."""
     return agreement(matrix)
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from rtv_core import __version__
 from rtv_core.records import Trace
 from rtv_core.ui.analysis.figures import counted_in_words
-from rtv_core.ui.analysis.state import Analysis
+from rtv_core.ui.analysis.filtering import in_words
+from rtv_core.ui.analysis.state import Analysis, Look
 from rtv_core.ui.analysis.tables import note, short
-from rtv_core.ui.appendix import figures, sections
+from rtv_core.ui.appendix import figures, others, sections
 from rtv_core.ui.appendix.examples import chosen_examples
 from rtv_core.ui.markup import Markup, escape, join, tag
 from rtv_core.ui.render.parts import counted
@@ -31,7 +32,7 @@ LONGEST_FACT = 4000
 
 
 def render_appendix(
-    analysis: Analysis,
+    look: Look,
     load_trace: Callable[[str], Trace],
     facts: Mapping[str, str],
     examples: int = 3,
@@ -39,8 +40,10 @@ def render_appendix(
     """The page as a whole HTML document, the same for the same run and verdicts.
 
     `facts` are further lines of its provenance, by name. At most `examples` mistakes of each class are shown.
-    Annotators are counted, not named, and their notes are left out.
+    Annotators are counted, not named, and their notes are left out. The other run is compared, if there is
+    one.
     """
+    analysis, pair = look.analysis, look.pair
     run = analysis.run
     title = f"Error analysis of {run.name}"
     parts = [
@@ -54,11 +57,13 @@ def render_appendix(
         _section("Where gold answers were lost", sections.render_blame(analysis)),
         _section("Scores and thresholds", figures.render_plots(analysis)),
         _section("Kinds of questions", figures.render_kinds(analysis)),
+        _section("Answers still missing", others.render_missing(look)),
+        _section("Against another run", None if pair is None else others.render_pair(pair)),
         _section("Agreement between annotators", sections.render_agreement(analysis)),
         _section("Examples", sections.render_examples(chosen_examples(analysis, load_trace, examples))),
         _section("What verdicts added to gold", sections.render_added(analysis)),
         _section("Provenance", _provenance(analysis, facts)),
-        _section("How to make this page again", _again(analysis, facts, examples)),
+        _section("How to make this page again", _again(look, examples)),
     ]
     style = tag("style", Markup(STYLE.read_text(encoding="utf-8")))
     head = tag("head", HEAD, tag("title", title), style)
@@ -72,9 +77,10 @@ def _section(title: str, content: Markup | None) -> Markup | None:
 def _subtitle(analysis: Analysis) -> Markup:
     run = analysis.run
     tau = "" if run.tau is None else f" · tau {run.tau:.2f} · evidence of {counted(run.k, 'passage')}"
-    return join(
-        [short(run.system, 200), f" · {counted(len(analysis.questions), 'question')}{tau} · {run.at[:10]}"]
-    )
+    size = counted(len(analysis.questions), "question")
+    if analysis.where:
+        size += f" of {run.questions:,}, those of which {' and '.join(map(in_words, analysis.where))}"
+    return join([short(run.system, 200), " · ", escape(size, LONGEST_FACT), f"{tau} · {run.at[:10]}"])
 
 
 def _headline(analysis: Analysis) -> Markup:
@@ -116,12 +122,14 @@ def _provenance(analysis: Analysis, facts: Mapping[str, str]) -> Markup:
     return tag("dl", *pairs)
 
 
-def _again(analysis: Analysis, facts: Mapping[str, str], examples: int) -> Markup:
+def _again(look: Look, examples: int) -> Markup:
     """The commands; an adjudicator's name is for the reader to fill in."""
-    counting = analysis.counting
+    analysis, counting = look.analysis, look.analysis.counting
     options = ["--every-verdict"] if not counting.settled_only else []
     options += ["--adjudicator NAME"] * len(counting.adjudicators)
     options += ["--across-runs"] if counting.across_runs else []
+    options += [f"--where {shlex.quote(str(condition))}" for condition in analysis.where]
+    options += [f"--against {shlex.quote(look.pair.second.run.name)}"] if look.pair else []
     options += [f"--examples {examples}"]
     name = shlex.quote(analysis.run.name)
     commands = (
