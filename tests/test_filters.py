@@ -1,4 +1,4 @@
-"""Saved filters, counted sources, and the verdicts of an earlier day: what the Analyse page keeps and asks."""
+"""Saved filters, counted sources, and the verdicts of an earlier day: what the Analyse page keeps."""
 
 from __future__ import annotations
 
