@@ -88,7 +88,7 @@ def run(bench: Bench) -> Table:
         f"{SOURCE}, AmbigQA dev",
         (
             f"At most {REMOVALS} sets of passages are tried for an answer, the smallest first. More "
-            "relevant: the recovered answer's best passage was retrieved before the best of those taken away.",
+            "relevant: the recovered answer's best passage was retrieved before the best of those taken.",
         ),
         provenance=bench.provenance,
     )
