@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
@@ -44,6 +45,7 @@ class Accounts:
     def __init__(self, path: Path | str, hasher: PasswordHasher | None = None) -> None:
         self._path = Path(path)
         self._hasher = hasher or PasswordHasher()
+        self._stamps: tuple[os.stat_result | None, dict[str, str]] = None, {}
 
     @property
     def path(self) -> Path:
@@ -102,6 +104,19 @@ class Accounts:
         except (VerificationError, InvalidHashError):
             return None
         return found
+
+    def stamp(self, name: str) -> str | None:
+        """What an account has until it is removed or gets another password; None for no account.
+
+        The name is the account's own. The file is read only if it changed, so that every request may ask.
+        """
+        try:
+            told = self._path.stat()
+        except OSError:
+            told = None
+        if told is None or self._stamps[0] is None or _traits(told) != _traits(self._stamps[0]):
+            self._stamps = told, {known: _digest(account.hash) for known, account in self._load().items()}
+        return self._stamps[1].get(name)
 
     @cached_property
     def _nobody(self) -> str:
@@ -178,6 +193,15 @@ def _read(value: Any) -> _Account | None:
 
 def _written(account: _Account) -> str | dict[str, Any]:
     return {"admin": True, "hash": account.hash} if account.admin else account.hash
+
+
+def _traits(told: os.stat_result) -> tuple[int, ...]:
+    """What differs once a file was written or put in the place of another."""
+    return told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
 def _find(accounts: dict[str, _Account], name: str) -> str | None:

@@ -181,6 +181,25 @@ def test_a_removed_account_is_gone_and_its_name_free(accounts: Accounts) -> None
     assert accounts.add("Ann", PASSWORD) == "Ann"
 
 
+def test_an_account_keeps_its_stamp_until_it_is_removed_or_gets_another_password(
+    accounts: Accounts, path: Path
+) -> None:
+    server = Accounts(path, CHEAP)
+    first = server.stamp("Ann")
+    assert first
+    assert PASSWORD not in first
+    accounts.add("bob", PASSWORD)
+    assert server.stamp("Ann") == first != server.stamp("bob")
+    assert server.stamp("ann") is server.stamp("nobody") is None
+    accounts.remove("Ann")
+    assert server.stamp("Ann") is None
+    accounts.add("Ann", PASSWORD)
+    assert server.stamp("Ann") not in (None, first)
+    path.unlink()
+    with pytest.raises(MissingError):
+        server.stamp("Ann")
+
+
 def test_of_two_changes_at_once_the_second_waits_for_a_person(accounts: Accounts, path: Path) -> None:
     part = path.with_name("people.json.part")
     part.touch()
@@ -205,4 +224,5 @@ def test_the_commands_ask_twice_and_never_show_the_password(path: Path) -> None:
     assert "Zoe can sign in, and is an admin." in also
     assert "accounts add NAME --admin" not in also
     assert call("accounts", "list") == "Ann\nZoe\tadmin\n"
-    assert "no longer" in call("accounts", "remove", "Ann")
+    removed = call("accounts", "remove", "Ann")
+    assert "no longer sign in; open sessions have ended" in removed

@@ -54,11 +54,11 @@ def list_names(path: Path) -> None:
 @click.argument("name")
 @_FILE
 def remove(name: str, path: Path) -> None:
-    """Take NAME away; what it judged stays. A new password, or an admin: remove it and add it again."""
+    """Take NAME away, ending its sessions; what it judged stays. For a new password, add it again."""
     from rtv_core.accounts import Accounts
 
     removed = Accounts(path).remove(name)
-    click.echo(f"{path}: {removed} can no longer sign in. Restart the server to end open sessions too.")
+    click.echo(f"{path}: {removed} can no longer sign in; open sessions have ended.")
 
 
 def no_admin(path: Path) -> str:

@@ -14,6 +14,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 from urllib.parse import parse_qs, urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -28,7 +29,8 @@ from rtv_core.ui.markup import Markup, join, tag
 __all__ = ["Failures", "SignIn", "render_sign_out", "signed_in_name"]
 
 IDLE_SECONDS = 12 * 3600.0
-"""A session ends when nothing was asked for so long, and when the server stops."""
+"""A session ends when nothing was asked for so long, when the account is removed or gets another password,
+and when the server stops."""
 
 WINDOW_SECONDS = 15 * 60.0
 FAILURES_BY_NAME = 5
@@ -56,13 +58,21 @@ def render_sign_out() -> Markup:
     return tag("form", button, method="post", action="/sign-out", class_="rtv-sign-out")
 
 
+class _Session(NamedTuple):
+    """Who came in, the stamp of the account then, and the time at which the session ends."""
+
+    name: str
+    stamp: str | None
+    ends: float
+
+
 class SignIn:
     """Lets people with an account in, and keeps who they are until they leave. For one event loop."""
 
     def __init__(self, accounts: Accounts, clock: Callable[[], float] = time.monotonic) -> None:
         self._accounts = accounts
         self._clock = clock
-        self._sessions: dict[str, tuple[str, float]] = {}  # token -> name, time at which it ends
+        self._sessions: dict[str, _Session] = {}
         self._by_name = Failures(FAILURES_BY_NAME, WINDOW_SECONDS, clock)
         self._by_address = Failures(FAILURES_BY_ADDRESS, WINDOW_SECONDS, clock)
         self._turn = asyncio.Lock()  # one password at a time: each check takes a core and 64 MB
@@ -85,13 +95,19 @@ class SignIn:
 
     def _name(self, request: Request) -> str | None:
         token = request.cookies.get(_cookie(request), "")
-        name, ends = self._sessions.get(token, (None, 0.0))
-        now = self._clock()
-        if name is None or ends < now:
-            self._sessions.pop(token, None)
+        if (session := self._sessions.get(token)) is None:
             return None
-        self._sessions[token] = (name, now + IDLE_SECONDS)
-        return name
+        try:
+            is_his = self._accounts.stamp(session.name) == session.stamp
+        except RtvError as error:
+            log.error("Nobody is let in: %s", error)
+            return None
+        now = self._clock()
+        if session.ends < now or not is_his:
+            del self._sessions[token]
+            return None
+        self._sessions[token] = session._replace(ends=now + IDLE_SECONDS)
+        return session.name
 
     async def _sign_in(self, request: Request) -> Response:
         form = await _form(request)
@@ -105,7 +121,7 @@ class SignIn:
                 text = f"Too many failed sign-ins. Try again in {wait / 60:.0f} min."
                 return _page(after, typed, text, 429, {"Retry-After": f"{wait:.0f}"})
             try:
-                name = await run_in_threadpool(self._accounts.verify, typed, form.get("password", ""))
+                name, stamp = await run_in_threadpool(self._verify, typed, form.get("password", ""))
             except RtvError as error:
                 log.error("Nobody can sign in: %s", error)
                 return _page(after, typed, "Nobody can sign in now; the server's log says why.", 503)
@@ -115,13 +131,19 @@ class SignIn:
                 log.warning("A sign-in from %s failed.", address)
                 return _page(after, typed, "Name or password is wrong.", 403)
         self._by_name.clear((address, name_key(typed)))
-        return self._entered(request, name, after)
+        return self._entered(request, name, stamp, after)
 
-    def _entered(self, request: Request, name: str, after: str) -> Response:
+    def _verify(self, typed: str, password: str) -> tuple[str | None, str | None]:
+        """Whose password it is, and the stamp of the account as it was when the password was right."""
+        stamps = {name: self._accounts.stamp(name) for name in self._accounts.names()}
+        name = self._accounts.verify(typed, password)
+        return name, None if name is None else stamps.get(name)
+
+    def _entered(self, request: Request, name: str, stamp: str | None, after: str) -> Response:
         now = self._clock()
-        self._sessions = {token: kept for token, kept in self._sessions.items() if kept[1] >= now}
+        self._sessions = {token: kept for token, kept in self._sessions.items() if kept.ends >= now}
         token = secrets.token_urlsafe(32)
-        self._sessions[token] = (name, now + IDLE_SECONDS)
+        self._sessions[token] = _Session(name, stamp, now + IDLE_SECONDS)
         response = RedirectResponse(after, 303)
         # Lax, not strict, so that a link in a mail opens; every write is held to our own pages by its Origin.
         response.set_cookie(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-from collections.abc import Iterator, Mapping
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
+import rtv_core
 from rtv_core.accounts import Accounts
 from rtv_core.errors import InputError, MissingError
 from rtv_core.records import Judgement, Passage
@@ -435,6 +438,77 @@ def test_a_session_ends_when_it_is_not_used(tmp_path: Path) -> None:
         assert client.get("/").text == "Hello Ann"
     now[0] += IDLE_SECONDS + 1
     assert 'name="password"' in client.get("/").text
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Accounts:
+    accounts = Accounts(tmp_path / "people.json", PasswordHasher(**COSTLY))
+    for name, password in PASSWORDS.items():
+        accounts.add(name, password)
+    return accounts
+
+
+@pytest.fixture
+def enter(people: Accounts) -> Callable[[str], TestClient]:
+    """Signs somebody in to a server that greets by name and reads the accounts' file by itself."""
+
+    async def greet(scope, receive, send) -> None:
+        await PlainTextResponse(f"Hello {signed_in_name(Request(scope))}")(scope, receive, send)
+
+    guard = Guard(greet, [SITE], SignIn(Accounts(people.path, PasswordHasher(**COSTLY))))
+
+    def signed_in(name: str) -> TestClient:
+        client = TestClient(guard, SITE, headers={"origin": SITE, "accept": "text/html"})
+        client.post("/sign-in", data={"name": name, "password": PASSWORDS[name]})
+        assert client.get("/").text == f"Hello {name}"
+        return client
+
+    return signed_in
+
+
+def test_the_sessions_of_a_removed_account_end_at_the_next_request(
+    people: Accounts, enter: Callable[[str], TestClient]
+) -> None:
+    ann, elsewhere, bob = enter("Ann"), enter("Ann"), enter("bob")
+    by_another_process = [
+        sys.executable,
+        "-m",
+        "rtv_core",
+        "accounts",
+        "remove",
+        "Ann",
+        "--file",
+        people.path,
+    ]
+    subprocess.run(by_another_process, check=True, timeout=120, cwd=Path(rtv_core.__file__).parents[1])
+    for client in (ann, elsewhere):
+        assert 'name="password"' in client.get("/").text
+        assert client.post("/gradio_api/run/predict").status_code == 401
+    assert bob.get("/").text == "Hello bob"
+
+
+def test_the_sessions_of_an_account_with_a_new_password_end_too(
+    people: Accounts, enter: Callable[[str], TestClient]
+) -> None:
+    ann, bob = enter("Ann"), enter("bob")
+    people.remove("Ann")
+    people.add("Ann", "another password")
+    assert 'name="password"' in ann.get("/").text
+    ann.post("/sign-in", data={"name": "Ann", "password": "another password"})
+    assert ann.get("/").text == "Hello Ann"
+    assert bob.get("/").text == "Hello bob"
+
+
+def test_without_accounts_that_can_be_trusted_no_session_counts(
+    people: Accounts, enter: Callable[[str], TestClient]
+) -> None:
+    ann = enter("Ann")
+    people.path.chmod(0o644)
+    assert 'name="password"' in ann.get("/").text
+    people.path.chmod(0o600)
+    assert ann.get("/").text == "Hello Ann"
+    people.path.unlink()
+    assert 'name="password"' in ann.get("/").text
 
 
 def test_another_site_can_not_sign_anybody_in(shared: Server) -> None:
