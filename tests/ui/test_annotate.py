@@ -167,6 +167,28 @@ def test_the_next_item_comes_along_with_the_first(small: Bench) -> None:
     assert "<mark>" in feed.markup
 
 
+def test_the_list_of_queues_says_how_far_one_is_and_how_far_all_are(small: Bench) -> None:
+    queue = small.queue(count=50, overlap=2)
+    items = small.workbench.queues.queue(queue).items
+    ann, bob = Annotator(small, queue), Annotator(small, queue, "Bob")
+
+    def listed(annotator: Annotator) -> str:
+        return annotator.do("open", queue="").text
+
+    assert f"you: 0 of {items} judged · all together: 0 of {items} finished" in listed(ann)
+    feed = ann.judge(ann.do("open").place, "invalid")
+    ann.do("skip", place=feed.place)
+    assert f"you: 1 of {items} judged, 1 skipped · all together: 0 of {items} finished" in listed(ann)
+    bob.judge(1, "unsure")
+    assert f"you: 1 of {items} judged · all together: 1 of {items} finished" in listed(bob)
+    ann.judge(feed.place, "invalid")
+    assert f"you: 2 of {items} judged · all together: 1 of {items} finished" in listed(ann)
+    for annotator in (ann, bob):
+        for place in range(1, items + 1):
+            annotator.judge(place, "invalid")
+    assert f"you: {items} of {items} judged · all finished" in listed(ann)
+
+
 # Blind
 
 

@@ -198,7 +198,7 @@ ACTIONS: Mapping[str, Callable[[Workbench, object, Event], Markup]] = {
 
 def _choices(workbench: Workbench, name: str, event: Event, problem: str = "") -> Markup:
     said = render_failed(problem, "Not opened.") if problem else EMPTY
-    body = render_choices(read_choices(workbench), name, event.get("signed") is True)
+    body = render_choices(read_choices(workbench, name), name, event.get("signed") is True)
     return render_feed(_token(event), head=body, said=said, item=EMPTY, ahead=EMPTY)
 
 

@@ -10,7 +10,7 @@ from rtv_core.annotation.population import POPULATIONS
 from rtv_core.annotation.queue import LARGEST_QUEUE, STRATEGIES, UNITS, draw
 from rtv_core.errors import InputError
 from rtv_core.records import QueuePlan, Run
-from rtv_core.store.queues import Queue
+from rtv_core.store.queues import Progress, Queue
 from rtv_core.ui import checks
 from rtv_core.ui.workbench import Workbench
 
@@ -24,17 +24,24 @@ OTHERS_COMPARED = 5
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A run, and the queues drawn from it."""
+    """A run, and the queues drawn from it, each with an annotator's progress in it."""
 
     run: Run
-    queues: tuple[Queue, ...]
+    queues: tuple[tuple[Queue, Progress], ...]
 
 
-def read_choices(workbench: Workbench) -> tuple[Choice, ...]:
-    """The runs, newest first, each with its queues."""
+def read_choices(workbench: Workbench, annotator: str) -> tuple[Choice, ...]:
+    """The runs, newest first, each with its queues and how far the annotator is in them."""
     queues = workbench.queues.queues()
     return tuple(
-        Choice(run, tuple(queue for queue in queues if queue.run_id == run.id))
+        Choice(
+            run,
+            tuple(
+                (queue, workbench.queues.progress(queue.id, annotator))
+                for queue in queues
+                if queue.run_id == run.id
+            ),
+        )
         for run in workbench.runs.runs()[:RUNS_SHOWN]
     )
 

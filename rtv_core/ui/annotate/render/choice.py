@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rtv_core.annotation.population import POPULATIONS
 from rtv_core.annotation.queue import STRATEGIES, UNITS
 from rtv_core.records import QueuePlan
-from rtv_core.store.queues import Queue
+from rtv_core.store.queues import Progress, Queue
 from rtv_core.ui.annotate.choosing import Choice
 from rtv_core.ui.annotate.render.frame import who
 from rtv_core.ui.markup import Markup, escape, join, tag
@@ -67,7 +67,7 @@ def _run(choice: Choice) -> Markup:
     system = f" · {run.system}" if run.system != run.name else ""
     facts = f"{system[:LONGEST_NAME]} · {counted(run.questions, 'question')}"
     facts += "" if run.scored else " · without scores"
-    queues = [_queue(queue) for queue in choice.queues]
+    queues = [_queue(queue, progress) for queue, progress in choice.queues]
     text = "No queue yet. Draw 50 as in the paper, and begin"
     none = tag("p", tag("button", text, type="button", data_do="quick", data_run=run.id))
     return tag(
@@ -78,7 +78,7 @@ def _run(choice: Choice) -> Markup:
     )
 
 
-def _queue(queue: Queue) -> Markup:
+def _queue(queue: Queue, progress: Progress) -> Markup:
     plan = queue.plan
     overlap = f" · {plan.overlap} annotators each" if plan.overlap > 1 else ""
     facts = f"{counted(queue.items, 'item')} · {'blind' if plan.blind else 'open'}{overlap}"
@@ -86,13 +86,29 @@ def _queue(queue: Queue) -> Markup:
         "li",
         tag(
             "button",
-            tag("bdi", escape(queue.name, LONGEST_NAME)),
+            tag(
+                "span",
+                tag("bdi", escape(queue.name, LONGEST_NAME)),
+                tag("small", _own(progress), " · ", _together(progress), class_="progress"),
+            ),
             tag("small", facts),
             type="button",
             data_do="open",
             data_queue=queue.id,
         ),
     )
+
+
+def _own(progress: Progress) -> str:
+    skipped = f", {progress.skipped:,} skipped" if progress.skipped else ""
+    return f"you: {progress.done:,} of {progress.total:,} judged{skipped}"
+
+
+def _together(progress: Progress) -> str:
+    """How far everybody is; an item is finished with as many verdicts as the queue wants of each."""
+    if progress.finished == progress.items:
+        return "all finished"
+    return f"all together: {progress.finished:,} of {progress.items:,} finished"
 
 
 def _form(choices: Sequence[Choice]) -> Markup:
