@@ -166,6 +166,16 @@ def test_a_limit_leaves_the_rest_for_later(tmp_path: Path) -> None:
     assert len(world.asked) == 3
 
 
+def test_the_first_questions_are_those_that_count_and_their_answers_are_shared(tmp_path: Path) -> None:
+    world = World()
+    bench = bench_of(tmp_path, world=world, questions=(SILENT, MOONS, UNKNOWN, TONGUES, HARBOUR))
+    assert [t.question.id for t in bench.first(2).traces()] == ["moons", "tongues"]
+    assert bench.first(9).asked == bench.asked
+    asked = len(world.asked)
+    assert [t.question.id for t in bench.traces()] == ["moons", "tongues", "harbour"]
+    assert (asked, len(world.asked)) == (4, 5)
+
+
 def test_other_settings_and_other_models_are_asked_apart(tmp_path: Path) -> None:
     bench = bench_of(tmp_path)
     list(bench.traces())

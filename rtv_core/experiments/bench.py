@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -76,6 +76,11 @@ class Bench:
         pipeline = self.models.pipeline(self.settings)
         facts = dict(pipeline.provenance) | {"label": self.label, "questions": str(len(self.asked))}
         return tuple(sorted(facts.items()))
+
+    def first(self, count: int) -> Bench:
+        """The same with the first `count` of the questions that count, if there are more; shares the models."""
+        last = self.asked[:count][-1]
+        return replace(self, limit=self.questions.index(last) + 1, load=lambda: self.models)
 
     def traces(self, settings: Settings | None = None) -> Iterator[Trace]:
         """The pipeline's traces of the questions, in order; under other settings, if given."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from rtv_core.baselines.systems import RecallerAlone
 from rtv_core.experiments.bench import OURS, Bench
@@ -19,7 +18,7 @@ from rtv_core.thresholds import answers, judge
 __all__ = ["FEWER", "QUESTIONS", "configurations", "run"]
 
 QUESTIONS = 100
-"""Each configuration answers so many questions anew, or fewer where a limit says so."""
+"""So many questions are answered anew by each configuration, or fewer where there are fewer."""
 
 STRICT = 0.1
 FEWER = 5
@@ -31,7 +30,7 @@ STAGES = ("retrieve", "recall", "gather", "verify")
 
 def run(bench: Bench) -> Table:
     """Each configuration on the same questions, by models that remember none of them."""
-    asked = bench.asked[: min(bench.limit or QUESTIONS, QUESTIONS)]
+    few = bench.first(QUESTIONS)
     rows = []
     note = ""
     for name, settings in configurations(bench.settings).items():
@@ -39,16 +38,16 @@ def run(bench: Bench) -> Table:
         pipeline = replace(pipeline, gatherer=_Cut(pipeline.gatherer, settings.verifier.k))
         pipeline.ask(WARM_UP)
         tally = Tally()
-        for done, question in enumerate(asked):
-            bench.progress(name, done, len(asked))
+        for done, question in enumerate(few.asked):
+            bench.progress(name, done, len(few.asked))
             _add(tally, pipeline.ask(question), settings)
-        bench.progress(name, len(asked), len(asked))
+        bench.progress(name, len(few.asked), len(few.asked))
         rows.append(Row(name, _cells(tally)))
         note = tally.note
-    for system in bench.baselines():
+    own = {trace.question.id: trace.seconds for trace in few.traces()}
+    for system in few.baselines():
         tally = Tally()
-        own = {trace.question.id: trace.seconds for trace in islice(bench.traces(), len(asked))}
-        for trace in islice(bench.read_by(system), len(asked)):
+        for trace in few.read_by(system):
             needed = ("retrieve", "recall") if isinstance(system, RecallerAlone) else ("retrieve",)
             shared = {stage: own[trace.question.id].get(stage, 0.0) for stage in needed}
             _add_other(tally, trace, shared, bench.predict(trace, system))
