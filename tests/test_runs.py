@@ -186,7 +186,7 @@ def test_a_run_of_2000_questions_with_50_candidates_opens_and_filters_at_once(
 def _repeat_questions(path: Path, count: int, times: int) -> None:
     """Writes the first `count` questions again behind themselves, until they are there `times` times."""
     columns = {
-        "run_questions": "turn || question_id, question, question_key, gold_json, trace_id, seconds",
+        "run_questions": "turn || question_id, question, question_key, gold_json, trace_id, seconds, sources",
         "run_answers": "number, answer, answer_key, spellings_json, p_right, predicted, gold, repeats",
         "run_gold": "number, answer, spellings_json, lost",
     }
