@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import threading
@@ -15,12 +16,12 @@ from typing import TYPE_CHECKING
 from rtv_core import __version__
 from rtv_core.datasets import load_questions
 from rtv_core.errors import RtvError
-from rtv_core.evidence import CoverFirstGatherer
+from rtv_core.evidence import CoverFirstGatherer, FreshGatherer, UnionGatherer, template_questions
 from rtv_core.pipeline import Pipeline
 from rtv_core.pretrained import DEFAULT_MODEL
-from rtv_core.protocols import Recaller, Verifier
+from rtv_core.protocols import Gatherer, Recaller, Verifier
 from rtv_core.records import Question
-from rtv_core.settings import Settings, T5Settings
+from rtv_core.settings import CallSettings, EvidenceSettings, Settings, T5Settings
 from rtv_core.store.judgements import JudgementStore
 from rtv_core.store.queues import QueueStore
 from rtv_core.store.runs import RunStore
@@ -53,12 +54,14 @@ class Models:
 
     def pipeline(self, settings: Settings) -> Pipeline:
         """The four stages under these settings; models of another kind load when first asked for."""
+        if settings.system == "llm":
+            return _prompted_pipeline(self, settings)
         retriever = self.retriever.under(settings.retriever)
         stages = STAGES[settings.system](self, settings)
         return Pipeline(
             retriever=retriever,
             recaller=stages.recaller,
-            gatherer=CoverFirstGatherer(retriever.similarity, settings.evidence),
+            gatherer=_gatherer(retriever, settings.evidence),
             verifier=stages.verifier,
             settings=settings,
             provenance=MappingProxyType(self._provenance(settings) | stages.provenance),
@@ -121,6 +124,43 @@ def load_t5_stages(settings: T5Settings) -> Stages:
 
 STAGES: dict[str, Callable[[Models, Settings], Stages]] = {"embedded": _embedded_stages, "t5": _t5_stages}
 """What each system reads with, by the names of `rtv_core.settings.PROFILES`."""
+
+
+def _gatherer(retriever: HybridRetriever, settings: EvidenceSettings) -> Gatherer:
+    if settings.source == "fresh":
+        return UnionGatherer(retriever, settings, template_questions)
+    return CoverFirstGatherer(retriever.similarity, settings)
+
+
+def _prompted_pipeline(models: Models, settings: Settings) -> Pipeline:
+    """The stages of `rtv_core.ri2ver`, with the language model that the environment names."""
+    from rtv_core.llm.opening import open_llm
+    from rtv_core.llm.prompter import Prompter
+    from rtv_core.llm.prompts import prompts_fingerprint
+    from rtv_core.recall.prompted import PromptedRecaller
+    from rtv_core.ri2ver import PromptedPipeline
+    from rtv_core.verify.prompted import PromptedQuestions, PromptedVerifier
+
+    llm, asked = open_llm(settings.calls), settings.llm
+    provenance = models._provenance(replace(settings, calls=CallSettings()))  # a budget changes no answer
+    provenance |= {
+        "llm": llm.model,
+        "llm_server": llm.endpoint.place,
+        "prompts_sha256": prompts_fingerprint(),
+    }
+    provenance["exchanges"] = hashlib.sha256(to_json(provenance).encode()).hexdigest()[:16]
+    prompter = Prompter(llm, provenance["exchanges"])
+    retriever = models.retriever.under(settings.retriever)
+    questions = PromptedQuestions(prompter, asked) if asked.verify and asked.ask_question else None
+    return PromptedPipeline(
+        retriever=retriever,
+        recaller=PromptedRecaller(prompter, asked),
+        gatherer=FreshGatherer(retriever, questions, asked.fresh if asked.verify else 0, asked.sources),
+        verifier=PromptedVerifier(prompter, asked),
+        settings=settings,
+        provenance=MappingProxyType(provenance),
+        prompter=prompter,
+    )
 
 
 def load_models(index: Path | None = None, models: Path = MODELS) -> Models:
@@ -204,7 +244,12 @@ class Workbench:
         try:
             models = load_models(self._index)
             # The first question would otherwise pay for what torch prepares on its first run.
-            models.pipeline(self.settings).ask("When did You Don't Know Jack come out?")
+            # A language model is not asked: it may cost money.
+            models.pipeline(self.settings)
+            warm = (
+                replace(self.settings, system="embedded") if self.settings.system == "llm" else self.settings
+            )
+            models.pipeline(warm).ask("When did You Don't Know Jack come out?")
             self._models = models
         except RtvError as error:
             log.error("%s", error)

@@ -140,7 +140,7 @@ class LLMSettings:
     samples: int = 1
     structured: bool = True
     answer_tokens: int = 800
-    verdict_tokens: int = 16
+    verdict_tokens: int = 24
 
     def check(self) -> None:
         _one_of("llm.reading", self.reading, ("apart", "together"))

@@ -32,8 +32,8 @@ _TABLES = """
     );
     CREATE TABLE exchanges (
         fingerprint TEXT NOT NULL, question TEXT NOT NULL, stage TEXT NOT NULL, subject TEXT NOT NULL,
-        attempt INTEGER NOT NULL, sample INTEGER NOT NULL, exchange TEXT NOT NULL,
-        PRIMARY KEY (fingerprint, question, stage, subject, attempt, sample)
+        attempt INTEGER NOT NULL, sample INTEGER NOT NULL, code TEXT NOT NULL, exchange TEXT NOT NULL,
+        PRIMARY KEY (fingerprint, question, stage, subject, attempt, sample, code)
     );
     CREATE TABLE secret (key BLOB NOT NULL);
 """
@@ -78,11 +78,20 @@ class ReplyCache:
     def keep_exchanges(self, fingerprint: str, question: str, exchanges: Sequence[Exchange]) -> None:
         """Keep what was asked for a question; the newest of the same place stays."""
         rows = [
-            (fingerprint, _text(question), e.stage, _text(e.subject), e.attempt, e.sample, _text(to_json(e)))
+            (
+                fingerprint,
+                _text(question),
+                e.stage,
+                _text(e.subject),
+                e.attempt,
+                e.sample,
+                e.code,
+                _text(to_json(e)),
+            )
             for e in exchanges
         ]
         with self._connected() as db, db:
-            db.executemany("INSERT OR REPLACE INTO exchanges VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            db.executemany("INSERT OR REPLACE INTO exchanges VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def exchanges(self, fingerprint: str, question: str, subject: str | None = None) -> list[Exchange]:
         """What was asked for a question, stage by stage; of one passage or candidate if `subject` says so."""
@@ -92,7 +101,7 @@ class ReplyCache:
             sql, values = f"{sql} AND subject = ?", [*values, _text(subject)]
         order = "CASE stage WHEN 'read' THEN 0 WHEN 'question' THEN 1 ELSE 2 END"
         with self._connected() as db:
-            rows = db.execute(f"{sql} ORDER BY {order}, subject, attempt, sample", values).fetchall()
+            rows = db.execute(f"{sql} ORDER BY {order}, subject, attempt, sample, rowid", values).fetchall()
         return [from_json(Exchange, row[0]) for row in rows]
 
     @contextmanager

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["STATUSES", "Exchange", "Tally", "tally"]
+__all__ = ["STATUSES", "Exchange", "Tally", "about", "tally"]
 
 STATUSES = ("ok", "cut", "malformed", "refused")
 """Understood; understood as far as it went; not in the form asked for; the model declined."""
@@ -23,7 +23,7 @@ class Exchange:
 
     A judgement has a `method`: "logprobs" (`p_yes` is P(Yes) / (P(Yes) + P(No))), "samples" (the share of
     Yes) or "word" (1 or 0: a word, not a confidence). `suspicious` are the ids of passages that look like an
-    instruction.
+    instruction, of those quoted in `passages`.
     """
 
     stage: str
@@ -40,6 +40,7 @@ class Exchange:
     sample: int = 0
     method: str = ""
     p_yes: float | None = None
+    passages: tuple[str, ...] = ()
     suspicious: tuple[str, ...] = ()
     tokens_in: int = 0
     tokens_out: int = 0
@@ -60,6 +61,25 @@ class Tally:
     def of(self, status: str) -> int:
         """How many replies have that status."""
         return self.statuses[STATUSES.index(status)]
+
+
+def about(exchanges: Iterable[Exchange], answer: str, passages: Sequence[str]) -> tuple[Exchange, ...]:
+    """What was asked of one candidate whose evidence has these passage ids: its question and its judgement.
+
+    Judgements on other evidence, as when a passage was taken away to see what changes, are left out. In a
+    second attempt passages that look like an instruction may be missing.
+    """
+    found, left_out = [], set()
+    for exchange in exchanges:
+        if exchange.subject != answer or exchange.stage == "read":
+            continue
+        if exchange.stage == "judge":
+            missing = set(passages) - set(exchange.passages)
+            if not set(exchange.passages) <= set(passages) or missing - left_out:
+                continue
+            left_out = set(exchange.suspicious) if exchange.attempt == 1 else left_out
+        found.append(exchange)
+    return tuple(found)
 
 
 def tally(exchanges: Iterable[Exchange]) -> Tally:

@@ -128,6 +128,7 @@ class Prompter:
             status="ok",
             attempt=attempt,
             sample=sample,
+            passages=tuple(p.id for p in passages),
             suspicious=tuple(sorted(suspicious & {p.id for p in passages})),
         )
         return request, exchange

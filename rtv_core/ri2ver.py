@@ -1,0 +1,98 @@
+"""RI2VER-style: read each passage apart, then check each candidate against passages of its own.
+
+The second paper's method on one page. Every step is a prompt to a language model; the prompts are our own.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from rtv_core.llm.prompter import Prompter
+from rtv_core.pipeline import Pipeline, check_question
+from rtv_core.recall.prompted import Listed, PromptedRecaller, readings_of, unite_answers
+from rtv_core.records import Question, Trace
+
+__all__ = ["PromptedPipeline"]
+
+STEP = 20
+"""Passages read, or candidates judged, between two traces."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class PromptedPipeline(Pipeline):
+    """The four stages, three of them prompts. `prompter` knows the exchanges behind a trace."""
+
+    recaller: PromptedRecaller
+    prompter: Prompter | None = None
+
+    def steps(self, question: str | Question) -> Iterator[Trace]:
+        """The trace as it grows, as `Pipeline.steps` gives it.
+
+        What was answered before a failure or a spent budget is kept on disk: asked again, it goes on there.
+        """
+        question = question if isinstance(question, Question) else Question("", question)
+        text, seconds = check_question(question.text), {}
+        trace = Trace(question, provenance=MappingProxyType(dict(self.provenance)))
+        yield trace
+
+        with _timed(seconds, "retrieve"):
+            hits = tuple(self.retriever.search([text], self.settings.retriever.passages)[0])
+        trace = trace.grown(hits=hits, stage="retrieved", seconds=MappingProxyType(dict(seconds)))
+        yield trace
+
+        listed, step = Listed(), max(len(hits), 1) if self.recaller.together else STEP
+        for start in range(0, len(hits), step):
+            with _timed(seconds, "recall"):
+                listed = listed.and_then(self.recaller.read(text, hits[start : start + step]))
+            trace = trace.grown(
+                readings=tuple(readings_of(hits, listed)),
+                candidates=unite_answers(hits, listed, self.settings.recaller.candidates),
+                seconds=MappingProxyType(dict(seconds)),
+            )
+            yield trace
+        trace = trace.grown(stage="recalled")
+
+        with _timed(seconds, "gather"):
+            evidence = tuple(self.gatherer.gather(text, trace.candidates, hits))
+        trace = trace.grown(evidence=evidence, stage="gathered", seconds=MappingProxyType(dict(seconds)))
+        yield trace
+
+        for start in range(0, len(evidence), STEP):
+            with _timed(seconds, "verify"):
+                batch = evidence[start : start + STEP]
+                verdicts = trace.verdicts + tuple(self.verifier.verify(text, batch))
+            trace = trace.grown(verdicts=verdicts, seconds=MappingProxyType(dict(seconds)))
+            if len(verdicts) < len(evidence):
+                yield trace
+        self._warn(text)
+        yield trace.grown(stage="verified")
+
+    def _warn(self, question: str) -> None:
+        """Say what was not understood, so that no lost reply goes unnoticed."""
+        if self.prompter is None:
+            return
+        found = self.prompter.tally(question)
+        if found.of("malformed") or found.of("refused") or found.suspicious:
+            log.warning(
+                "%r: of %d replies %d were malformed and %d refused; %d passages look like an instruction",
+                question,
+                found.exchanges,
+                found.of("malformed"),
+                found.of("refused"),
+                found.suspicious,
+            )
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    """Adds up wall seconds by stage, without the time that a consumer takes between two steps."""
+    start = time.perf_counter()
+    yield
+    seconds[stage] = seconds.get(stage, 0.0) + time.perf_counter() - start
