@@ -276,7 +276,7 @@ def test_a_stricter_recaller_is_what_a_pipeline_under_that_threshold_is(
 
 def test_table_5_sweeps_relevance_alone_and_verified_and_says_so(tmp_path: Path) -> None:
     table = EXPERIMENTS["table5"](bench_of(tmp_path))
-    lax, strict = "relevance at least 0.02", "relevance at least 0.97"
+    lax, strict = "relevance at least 0.02", "relevance at least 0.9"
     assert mean(table, lax, "|A|") == 6
     assert mean(table, strict, "|A|") == 0
     assert mean(table, f"{lax}, verified, tau 0.5", "F1") == pytest.approx((2 / 6 + 4 / 6 + 0) / 3)

@@ -78,7 +78,7 @@ class Bench:
         return tuple(sorted(facts.items()))
 
     def first(self, count: int) -> Bench:
-        """The same with the first `count` of the questions that count, if there are more; shares the models."""
+        """The same with only the first `count` of the questions that count; shares the models."""
         last = self.asked[:count][-1]
         return replace(self, limit=self.questions.index(last) + 1, load=lambda: self.models)
 

@@ -21,7 +21,7 @@ from rtv_core.thresholds import answers, judge
 
 __all__ = ["RELEVANCES", "run", "sweep", "under"]
 
-RELEVANCES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97)
+RELEVANCES = (0.02, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 """The thresholds that are tried beside the one in use; below that one nothing was recalled."""
 
 
