@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 from fakes import FakeWorkbench
 
-from benchmarks.calibration import calibration_error, reliability
+from benchmarks.calibration import calibration_error, draw_reliability, reliability
+from benchmarks.calibration import main as calibration
 from benchmarks.compare import comparison
 from benchmarks.compare import main as compare
 from benchmarks.measures import RECALLED_OF_COVERED, bootstrap_median, difference, interval, measure_rows
@@ -326,6 +327,29 @@ def test_reliability_has_the_bins_that_hold_a_candidate() -> None:
     assert (low.low, low.candidates, low.score, low.right.mean) == (0, 1, 0.05, 0)
     assert (high.low, high.candidates, high.right.mean) == (0.9, 2, 0.5)
     assert high.score == pytest.approx(0.97)
+
+
+def test_the_picture_of_reliability_has_a_point_and_an_interval_for_each_bin() -> None:
+    bins = reliability(ROWS, scores)
+    drawn = draw_reliability("told in <words>", bins)
+    assert drawn.startswith("<svg")
+    assert (drawn.count("<circle"), drawn.count("<polyline")) == (len(bins), 2)
+    assert "told in &lt;words&gt;" in drawn
+
+
+def test_the_calibration_command_draws_each_split_that_was_asked(tmp_path) -> None:
+    file = RowFile(tmp_path / "test.jsonl")
+    for each in ROWS:
+        file.add(each)
+    told = CliRunner().invoke(
+        calibration, ["--out", str(tmp_path), "--splits", "dev,test"], catch_exceptions=False
+    )
+    assert told.output.startswith("test: expected calibration error 38.3 points (")
+    assert "over 6 candidates" in told.output
+    assert [path.name for path in tmp_path.glob("*.svg")] == ["reliability-test.svg"]
+    none = CliRunner().invoke(calibration, ["--out", str(tmp_path), "--splits", "nq"])
+    assert none.exit_code == 1
+    assert "benchmarks.quality" in none.output
 
 
 def result(rows=(*ROWS, NOTHING), split: str = "test", tau: float = 0.45, single_answer: bool = False):

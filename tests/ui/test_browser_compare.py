@@ -1,4 +1,4 @@
-"""Comparing and what-ifs in a real Chromium: a second column, the Compare page, evidence taken and put back."""
+"""Comparing and what-ifs in a real Chromium: a second column, the Compare page, evidence taken and returned."""
 
 from __future__ import annotations
 
