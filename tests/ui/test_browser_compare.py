@@ -1,4 +1,4 @@
-"""Comparing and what-ifs in a real Chromium: a second column, the Compare page, evidence taken and returned."""
+"""Comparing and what-ifs in a real Chromium: a second column, the Compare page, evidence taken away."""
 
 from __future__ import annotations
 
