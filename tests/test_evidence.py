@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 from tiny import candidate_of
 
-from rtv_core.evidence import CoverFirstGatherer, evidence_query, rank_evidence
+from rtv_core.evidence import (
+    CoverFirstGatherer,
+    FreshGatherer,
+    UnionGatherer,
+    evidence_query,
+    is_fresh,
+    near_duplicates,
+    rank_evidence,
+    template_questions,
+    verification_question,
+)
 from rtv_core.records import Candidate, Hit, Passage
 from rtv_core.settings import EvidenceSettings
 
@@ -146,3 +156,141 @@ def test_without_candidates_or_passages_nothing_is_compared():
     assert gatherer.gather(QUESTION, [], [hit(1, "x")]) == []
     (body,) = gatherer.gather(QUESTION, [candidate("x")], [])
     assert (body.candidate.answer, body.passages) == ("x", ())
+
+
+def fresh_hit(passage: Passage, rank: int) -> Hit:
+    return Hit(passage, 0.4, 1.5, rank, rank, rank)
+
+
+class Library:
+    """Finds the passages that hold a word of the query after its colon or before its question mark."""
+
+    def __init__(self, passages: list[Passage]) -> None:
+        self.passages = passages
+        self.asked: list[str] = []
+
+    def search(self, questions, k):
+        self.asked += questions
+        return [
+            [
+                fresh_hit(p, rank)
+                for rank, p in enumerate(
+                    (p for p in self.passages if set(q.rstrip("?").split()) & words(p)), 1
+                )
+            ][:k]
+            for q in questions
+        ]
+
+    def similarity(self, queries, passage_ids):
+        texts = {p.id: p for p in self.passages}
+        return np.array(
+            [[len(set(q.split()) & words(texts[id_])) / 10 for id_ in passage_ids] for q in queries]
+        ).reshape(len(queries), len(passage_ids))
+
+
+def words(passage: Passage) -> set[str]:
+    return set(passage.text.split())
+
+
+def template(question: str, candidates: list[Candidate]) -> list[str]:
+    return [f"about {c.answer}?" for c in candidates]
+
+
+RETRIEVED = [hit(1, "the tower was built in 1889"), hit(2, "its height is 300 metres")]
+LIBRARY = [
+    *(h.passage for h in RETRIEVED),
+    Passage("f1", "", "a mast of 300 metres stands beside the river in the north of the town"),
+    Passage("f2", "", "a mast of 300 metres stands beside the river in the north of the city"),
+    Passage("f3", "", "the bridge has 300 rivets"),
+]
+
+
+def test_fresh_evidence_is_ranked_with_the_retrieved_and_counts_behind_them():
+    settings = replace(EvidenceSettings(), source="fresh", fresh=2)
+    (body,) = UnionGatherer(Library(LIBRARY), settings, template).gather(
+        QUESTION, [candidate("300")], RETRIEVED
+    )
+    assert {p.hit.passage.id: (p.hit.rank, is_fresh(p, RETRIEVED)) for p in body.passages} == {
+        "p1": (1, False),
+        "p2": (2, False),
+        "f1": (3, True),
+        "f3": (4, True),
+    }
+    assert [bool(p.covers) for p in body.passages] == [True, True, True, False]
+    assert body.query == evidence_query(QUESTION, candidate("300"))
+
+
+def test_a_fresh_passage_is_scored_by_the_question_and_was_found_by_neither_side():
+    settings = replace(EvidenceSettings(), source="fresh", fresh=1)
+    (body,) = UnionGatherer(Library(LIBRARY), settings, template).gather(
+        "how tall is the tower", [candidate("300")], RETRIEVED
+    )
+    (own,) = [p.hit for p in body.passages if p.hit.passage.id == "f1"]
+    assert (own.dense, own.lexical, own.dense_rank, own.lexical_rank) == (0.1, 0.0, None, None)
+
+
+def test_a_passage_that_nearly_repeats_one_before_it_is_no_fresh_evidence():
+    assert near_duplicates(LIBRARY[2].text, LIBRARY[3].text)
+    assert not near_duplicates(LIBRARY[2].text, LIBRARY[4].text)
+    assert near_duplicates("The 300 metres.", "300 metres")
+
+
+def test_two_candidates_share_a_fresh_passage_under_one_rank():
+    settings = replace(EvidenceSettings(), source="fresh", fresh=3)
+    bodies = UnionGatherer(Library(LIBRARY), settings, template).gather(
+        QUESTION, [candidate("300"), candidate("metres")], RETRIEVED
+    )
+    ranks = [{p.hit.passage.id: p.hit.rank for p in body.passages if p.hit.rank > 2} for body in bodies]
+    assert ranks == [{"f1": 3, "f3": 4}, {"f1": 3}]
+
+
+def test_evidence_from_a_candidate_s_own_passages_comes_first_and_new_ones_follow():
+    library = Library(LIBRARY)
+    taken = candidate_of("300", RETRIEVED)
+    (body,) = FreshGatherer(library, template, fresh=1).gather(QUESTION, [taken], RETRIEVED)
+    assert library.asked == ["about 300?"]
+    assert [p.hit.passage.id for p in body.passages] == ["p2", "f1"]
+    assert body.query == "about 300?"
+    assert [p.recalled for p in body.passages] == [True, False]
+
+
+def test_no_more_sources_and_new_passages_than_wanted_are_gathered():
+    taken = candidate_of("e", hits := [hit(rank, f"e {rank}") for rank in range(1, 9)])
+    library = Library([*(h.passage for h in hits), *LIBRARY])
+    (body,) = FreshGatherer(library, None, fresh=0, sources=2).gather(QUESTION, [taken], hits)
+    assert [p.hit.passage.id for p in body.passages] == ["p1", "p2"]
+    assert (library.asked, body.query) == ([], f"{QUESTION} e")
+    (body,) = FreshGatherer(library, lambda q, c: ["300?"], fresh=9, sources=9).gather(
+        QUESTION, [taken], hits
+    )
+    assert len(body.passages) == 10
+
+
+def test_a_candidate_of_no_known_passage_is_judged_by_the_first_retrieved_ones():
+    (body,) = FreshGatherer(Library(LIBRARY), None, fresh=0, sources=1).gather(
+        QUESTION, [candidate("x")], RETRIEVED
+    )
+    assert [p.hit.passage.id for p in body.passages] == ["p1"]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "asked"),
+    [
+        ("Who sang Lost Boy?", "Ruth B.", "Ruth B. sang Lost Boy?"),
+        ("what is the capital of France", "Paris", "is Paris the capital of France?"),
+        ("Who were the founders ?", "Ana", "were Ana the founders?"),
+        ("when did it open?", "1887", "when did it open: 1887?"),
+        ("Which rivers are long", "the Nile", "Which rivers are long: the Nile?"),
+    ],
+)
+def test_a_template_makes_a_verification_question_that_names_the_candidate(question, answer, asked):
+    assert verification_question(question, candidate(answer)) == asked
+    assert template_questions(question, [candidate(answer)]) == [asked]
+
+
+def test_without_candidates_nothing_is_sought():
+    library = Library(LIBRARY)
+    settings = replace(EvidenceSettings(), source="fresh")
+    assert UnionGatherer(library, settings, template).gather(QUESTION, [], RETRIEVED) == []
+    assert FreshGatherer(library, template).gather(QUESTION, [], RETRIEVED) == []
+    assert library.asked == []
