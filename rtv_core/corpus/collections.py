@@ -116,7 +116,7 @@ class Collections:
             if not folder.is_dir():
                 return []
             found = [self._read(path) for path in sorted(folder.glob("*.json"))]
-        kept = [c for c in found if c is not None and self._files(c.id).is_dir()]
+        kept = [c for c in found if c is not None and _is_folder(self._files(c.id))]
         return sorted(kept, key=lambda c: (c.at, c.id), reverse=True)
 
     def get(self, collection_id: str) -> Collection:
@@ -181,7 +181,7 @@ class Collections:
         with self._plain_errors():
             (self._inside("collections") / f"{collection.id}.json").unlink()
             for folder in (self._files(collection.id), index, index.with_name(f"{index.name}.partial")):
-                if folder.is_dir() and not folder.is_symlink():
+                if _is_folder(folder):
                     shutil.rmtree(folder)
 
     def documents(self, collection_id: str) -> Documents:
@@ -263,6 +263,11 @@ class Collections:
             yield
         except OSError as error:
             raise InputError(f"The folder {self.folder} can't be used: {error.strerror}.") from error
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether it is a folder, and no link to one."""
+    return path.is_dir() and not path.is_symlink()
 
 
 def _columns(path: Path) -> tuple[str, ...]:
