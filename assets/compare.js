@@ -102,19 +102,21 @@
   document.addEventListener("click", (event) => {
     const example = event.target.closest("[data-compare]");
     const link = event.target.closest("a[data-side-by-side]");
+    const tab = document.getElementById("rtv-compare-button");
     if (example && form()) {
       field().value = example.dataset.compare;
       carried = {};
       compare();
     } else if (event.target.closest("[data-compare-stop]")) send?.("halt", {});
-    else if (link && form() && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
+    else if (link && tab && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
       event.preventDefault();
-      $("#rtv-compare-button")?.click();
+      tab.click();
       const parameters = new URLSearchParams(link.search);
       if (knobs.tau !== null) parameters.set("tau", String(knobs.tau));
       if (knobs.k !== null) parameters.set("k", String(knobs.k));
       if (knobs.single) parameters.set("single", "1");
-      setTimeout(() => open(parameters), 50); // the tab is open then, and the address is its own
+      waiting = parameters;
+      ready();
     }
   });
 
@@ -126,11 +128,12 @@
     ready();
   };
 
-  let opened = false;
+  let waiting = linked.get("page") === "compare" && !rtv.presenting ? linked : null; // a view to open
   function ready() {
-    if (opened || !send || !form()) return;
-    opened = true;
-    if (linked.get("page") === "compare" && !rtv.presenting) setTimeout(() => open(linked));
+    if (!waiting || !send || !form()) return;
+    const view = waiting;
+    waiting = null;
+    setTimeout(() => open(view), 50); // the tab is open then, and the address is its own
   }
 
   function start() {

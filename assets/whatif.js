@@ -3,6 +3,8 @@
   const rtv = (window.rtv = window.rtv || {});
   if (rtv.whatif) return;
 
+  const SLOW = 60000; // ms after which an unanswered search can be asked for again
+
   const $ = (selector, root = document) => root.querySelector(selector);
   const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
   const numbers = (text) => (text ? text.split(" ").map(Number) : []);
@@ -103,6 +105,12 @@
       searching = true;
       send("flip");
       draw();
+      const sent = turn;
+      setTimeout(() => {
+        if (turn !== sent) return;
+        searching = false;
+        draw();
+      }, SLOW);
     }
   });
 

@@ -273,7 +273,7 @@ def _wire_whatif(workbench: Workbench, parts: Parts) -> None:
         flip,
         view,
         made,
-        trigger_mode="once",
+        trigger_mode="multiple",
         concurrency_id="ask",
         show_progress="hidden",
         api_visibility="private",

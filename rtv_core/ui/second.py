@@ -73,7 +73,8 @@ def show_second(
         return
     try:
         knobs = read_knobs(tau, k, single)
-        _check(systems, session, name)
+        if not session.trace.complete or session.frozen:
+            raise InputError(UNFINISHED)
         if session.beside is None or session.beside.column.name != name:
             yield Seconded(second=render.render_second(systems.names, name, _busy(name)))
             column = column_of(workbench, systems, session, name)
@@ -90,16 +91,14 @@ def show_second(
 
 
 def column_of(workbench: Workbench, systems: Systems, session: Session, name: str) -> Column:
-    """What a system makes of the question on screen. Raises what loading or asking it raises."""
-    system = systems.get(name, workbench)
-    return Column(name, system.read(session.trace), settings_of(system, workbench.settings))
+    """What a system makes of the question on screen.
 
-
-def _check(systems: Systems, session: Session, name: str) -> None:
-    if not session.trace.complete or session.frozen:
-        raise InputError(UNFINISHED)
+    Raises InputError where it needs gold and none is known, and what loading or asking it raises.
+    """
     if systems.needs_gold(name) and not session.trace.question.answers:
         raise InputError(NO_GOLD)
+    system = systems.get(name, workbench)
+    return Column(name, system.read(session.trace), settings_of(system, workbench.settings))
 
 
 def _busy(name: str) -> str:
