@@ -103,11 +103,11 @@ def _embedded_stages(models: Models, settings: Settings) -> Stages:
 
 
 def _t5_stages(models: Models, settings: Settings) -> Stages:
-    return load_t5_stages(settings.t5)
+    return _load_t5(settings.t5)
 
 
 @lru_cache(maxsize=1)
-def load_t5_stages(settings: T5Settings) -> Stages:
+def _load_t5(settings: T5Settings) -> Stages:
     """The paper's recaller and verifier; the last ones stay in memory.
 
     Raises MissingError or MismatchError if one isn't there or isn't what it is named as.

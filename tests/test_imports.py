@@ -30,6 +30,7 @@ FLOORS = (
 """Parts of rtv_core from the ground up; a folder is one part. "rtv_core" is the package's own `__init__`."""
 
 HOMES = {
+    "accelerate": {"training"},
     "anyascii": {"annotation"},
     "argon2": {"accounts"},
     "babel": {"annotation"},

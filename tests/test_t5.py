@@ -208,6 +208,13 @@ def copied(folder: Path, tmp_path: Path) -> Path:
     return other
 
 
+def test_a_tokenizer_that_cannot_be_read_says_what_reads_one(folder: Path, tmp_path: Path) -> None:
+    bare = copied(folder, tmp_path)
+    (bare / "tokenizer.json").rename(bare / "spiece.model")
+    with pytest.raises(MismatchError, match=r"spiece.model .* `pip install sentencepiece protobuf`"):
+        load_t5(str(bare), "recaller", HERE)
+
+
 def test_a_model_of_the_other_stage_is_refused(folder: Path) -> None:
     with pytest.raises(MismatchError, match="was trained as a recaller, not as a verifier"):
         load_t5(str(folder), "verifier", HERE)

@@ -1,4 +1,4 @@
-"""`train`: the embedded reader, stage by stage, and the baselines that it is compared with."""
+"""`train`: the embedded reader stage by stage, the baselines it is compared with, and the paper's models."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from rtv_core.cli import train_t5
 from rtv_core.cli.options import progress_bar, stay_offline
 from rtv_core.settings import Settings
 
@@ -17,7 +18,14 @@ __all__ = ["command"]
 
 @click.group("train")
 def command() -> None:
-    """Train the embedded reader: first the recaller, then recaller and verifier together; or a baseline."""
+    """Train the embedded reader: first the recaller, then recaller and verifier together; or a baseline.
+
+    Or the paper's own models: the retriever, the T5 recaller, the T5 verifier.
+    """
+
+
+for own in train_t5.commands:
+    command.add_command(own)
 
 
 def _training_options(command: Callable[..., Any]) -> Callable[..., Any]:

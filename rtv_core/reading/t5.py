@@ -279,10 +279,18 @@ def _check_vocabulary(t5: T5, folder: Path) -> None:
 
 def _tokenizer(folder: Path) -> Tokenizer:
     path = folder / "tokenizer.json"
-    if path.is_file():
-        return Tokenizer.from_file(str(path))
-    loaded = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    return loaded.backend_tokenizer
+    try:
+        if path.is_file():
+            return Tokenizer.from_file(str(path))
+        loaded = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        return loaded.backend_tokenizer
+    except Exception as error:  # the tokenizers raise plain Exceptions, their converters all kinds
+        if path.is_file():
+            raise MismatchError(f"{path} can't be read ({error}). Copy it again.") from error
+        raise MismatchError(
+            f"{folder / SENTENCEPIECE} can't be read. That takes two more packages: "
+            "`pip install sentencepiece protobuf`; or copy the tokenizer.json that belongs to it."
+        ) from error
 
 
 def _device(name: str) -> torch.device:
