@@ -41,7 +41,6 @@ __all__ = [
     "score_labels",
     "score_qampari",
     "score_qampari_5",
-    "share_reaching",
 ]
 
 Answer = Sequence[str]
@@ -172,13 +171,6 @@ def covered_answers(texts: Sequence[str], annotation: Annotation) -> list[bool]:
 def matched_answers(predictions: Sequence[str], annotation: Annotation) -> list[bool]:
     """For each answer, whether some prediction equals one of its spellings."""
     return [any(row) for row in _equal(predictions, annotation)]
-
-
-def share_reaching(values: Sequence[float], least: float) -> float:
-    """The share of questions whose value is at least `least`: QAMPARI's recall >= .8 and F1 >= .5."""
-    if not values:
-        raise ValueError("There are no values to take the share of.")
-    return sum(value >= least for value in values) / len(values)
 
 
 def is_multi(question: Question) -> bool:

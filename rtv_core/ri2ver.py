@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from rtv_core.llm.exchanges import Exchange
 from rtv_core.llm.prompter import Prompter
 from rtv_core.pipeline import Pipeline, check_question
 from rtv_core.recall.prompted import Listed, PromptedRecaller, readings_of, unite_answers
 from rtv_core.records import Question, Trace
 
-__all__ = ["PromptedPipeline"]
+__all__ = ["PromptedPipeline", "exchanges_behind"]
 
 STEP = 20
 """Passages read, or candidates judged, between two traces."""
@@ -88,6 +89,17 @@ class PromptedPipeline(Pipeline):
                 found.of("refused"),
                 found.suspicious,
             )
+
+
+def exchanges_behind(pipeline: Pipeline, trace: Trace) -> list[Exchange]:
+    """What was asked for a trace, stage by stage; nothing where no language model was asked here.
+
+    Also for a trace that another run of the same kind made: what it comes from is in its provenance.
+    """
+    fingerprint = trace.provenance.get("exchanges")
+    if fingerprint is None or not isinstance(pipeline, PromptedPipeline) or pipeline.prompter is None:
+        return []
+    return pipeline.prompter.llm.cache.exchanges(fingerprint, check_question(trace.question.text))
 
 
 @contextmanager

@@ -11,10 +11,15 @@ from encoders import WordEncoder
 from minds import TableMind
 from openai_server import OpenAIServer
 
-from rtv_core.errors import MissingError
+from rtv_core.baselines.offers import Systems
+from rtv_core.errors import MissingError, SettingError
 from rtv_core.evidence import CoverFirstGatherer, UnionGatherer
+from rtv_core.experiments.bench import Bench
+from rtv_core.experiments.catalogue import EXPERIMENTS
+from rtv_core.experiments.ri2ver import VARIANTS
 from rtv_core.factory import Models
 from rtv_core.llm.environment import LLMAddress
+from rtv_core.records import Question
 from rtv_core.retrieval.hybrid import HybridRetriever
 from rtv_core.retrieval.index import build_index, open_index
 from rtv_core.ri2ver import PromptedPipeline
@@ -134,3 +139,46 @@ def test_fresh_evidence_comes_from_the_whole_index(models) -> None:
     (body,) = _gatherer(models.retriever, settings).gather(QUESTION, candidates, hits)
     assert {p.hit.passage.id for p in body.passages if p.hit.rank > 2} >= {"4"}
     assert body.passages[0].covers
+
+
+GOLD = Question("mars", QUESTION, ((("Phobos",), ("Deimos", "Mars II")),))
+
+
+def bench_of(models: Models, folder: Path, *overrides: str) -> Bench:
+    settings = load_settings("llm", ["retriever.passages=3", "llm.fresh=1", *overrides])
+    return Bench("moons", (GOLD,), settings, lambda: models, folder / "rtv.db", Systems([]))
+
+
+def test_the_ablation_has_a_line_for_each_part_and_what_the_summary_reports(models, server, tmp_path) -> None:
+    table = EXPERIMENTS["ri2ver"](bench_of(models, tmp_path))
+    rows = {row.name: dict(zip(table.columns, row.cells, strict=False)) for row in table.rows}
+    assert list(rows) == [*VARIANTS, "Self-RAG"]
+    f1 = {name: cells["F1"].all.mean for name, cells in rows.items() if cells}
+    assert f1["RI2VER-style"] == 1
+    assert f1["without verification"] == pytest.approx(2 * (2 / 3) / (2 / 3 + 1))
+    calls = {name: cells["calls"].all.mean for name, cells in rows.items() if cells}
+    assert calls == {
+        "RI2VER-style": 3 + 3 + 3,
+        "without verification question": 3 + 3,
+        "without additional evidence": 3 + 3 + 3,
+        "concatenated reading": 1 + 3 + 3,
+        "without verification": 3,
+        "RAG top-50": 1,
+        "RAG top-10": 1,
+    }
+    assert rows["RAG top-10"]["tokens"].all.mean < rows["RI2VER-style"]["tokens"].all.mean
+    assert {row.name: row.published for row in table.rows}["without verification"] == "42.1 / 37.3"
+    assert "unconfirmed" in table.published
+    assert all(cells["not understood"].all.mean == 0 for cells in rows.values() if cells)
+
+
+def test_lines_of_the_ablation_share_what_they_ask(models, server, tmp_path) -> None:
+    EXPERIMENTS["ri2ver"](bench_of(models, tmp_path))
+    bodies = [json.dumps(body, sort_keys=True) for body in server.requests]
+    assert len(bodies) == len(set(bodies))
+
+
+def test_the_ablation_needs_a_language_model(models, tmp_path) -> None:
+    bench = Bench("m", (GOLD,), load_settings(), lambda: models, tmp_path / "rtv.db", Systems([]))
+    with pytest.raises(SettingError, match="--profile llm"):
+        EXPERIMENTS["ri2ver"](bench)

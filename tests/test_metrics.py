@@ -27,7 +27,6 @@ from rtv_core.metrics import (
     score_labels,
     score_qampari,
     score_qampari_5,
-    share_reaching,
 )
 from rtv_core.records import Question
 from rtv_core.text import normalise_answer
@@ -226,12 +225,6 @@ def test_the_robust_measure_takes_the_worst_question_of_each_cluster() -> None:
         cluster_minimum([], [])
     with pytest.raises(ValueError, match="shorter"):
         cluster_minima([0.5, 1.0], ["a"])
-
-
-def test_the_share_of_questions_that_reach_a_value_counts_the_value_itself() -> None:
-    assert share_reaching([0.8, 0.79, 1, 0], 0.8) == 2 / 4
-    with pytest.raises(ValueError, match="no values"):
-        share_reaching([], 0.5)
 
 
 def test_the_questions_with_several_answers_have_a_mean_of_their_own() -> None:

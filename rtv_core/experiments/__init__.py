@@ -9,6 +9,7 @@ __all__ = ["TITLES"]
 TITLES = {
     "figure4": "F1 by evidence size k and threshold tau",
     "figure5": "Evidence attacked: how far the score of a gold answer rises and falls",
+    "ri2ver": "The second method without each of its parts, by any language model",
     "section4": "Rerank, then read: how answers depend on one another",
     "table10": "Recallers and verification, WebQSP",
     "table2": "Reranking: what the reader gets, and what it makes of it",

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from rtv_core.experiments import figure4, figure5, section4, table2, table4, table5, table7, table9, table10
+from rtv_core.experiments import (
+    figure4,
+    figure5,
+    ri2ver,
+    section4,
+    table2,
+    table4,
+    table5,
+    table7,
+    table9,
+    table10,
+)
 from rtv_core.experiments.bench import Bench
 from rtv_core.experiments.table import Table
 
@@ -15,6 +26,7 @@ EXPERIMENTS: Mapping[str, Callable[[Bench], Table]] = MappingProxyType(
     {
         "figure4": figure4.run,
         "figure5": figure5.run,
+        "ri2ver": ri2ver.run,
         "section4": section4.run,
         "table10": table10.run,
         "table2": table2.run,
