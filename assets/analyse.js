@@ -97,7 +97,7 @@
     if (name === "settled") return settled(host);
     if (name === "search") return search();
     if (!made) return;
-    if (name === "filter" && building) $(".rtv-builder", host).open = true;
+    if (name === "filter" && building && $(".rtv-builder", host)) $(".rtv-builder", host).open = true;
     if (Number(made.dataset.turn) >= (wanted[name] || 0) || made.dataset.turn === "0") {
       delete host.dataset.busy;
       host.removeAttribute("aria-busy");
@@ -121,8 +121,9 @@
 
   // The server reads what is asked of the filter; the conditions that it answers with are those of the view.
   function takeFilter(host, made) {
-    if (Number(made.dataset.turn) < (wanted.filter || 0)) return;
-    const where = JSON.parse($("[data-where]", host).dataset.where);
+    const bar = $("[data-where]", host);
+    if (!bar || Number(made.dataset.turn) < (wanted.filter || 0)) return;
+    const where = JSON.parse(bar.dataset.where);
     if (JSON.stringify(where) === JSON.stringify(view.where)) return;
     view.where = where;
     offset = 0;

@@ -94,13 +94,13 @@ def show_figures(analyses: Analyses, event: object, open_verdicts: bool) -> Mark
     """The headline, scores, table 6 and the stages."""
     return _drawn(
         event,
-        lambda view: render_figures(_looked_at(analyses, view, open_verdicts), view.turn, open_verdicts),
+        lambda view: render_figures(_some(analyses.of(view, open_verdicts)), view.turn, open_verdicts),
     )
 
 
 def show_curves(analyses: Analyses, event: object, open_verdicts: bool = False) -> Markup:
     """The plots of scores."""
-    return _drawn(event, lambda view: render_curves(_looked_at(analyses, view, open_verdicts), view.turn))
+    return _drawn(event, lambda view: render_curves(_some(analyses.of(view, open_verdicts)), view.turn))
 
 
 def show_slices(
@@ -110,7 +110,7 @@ def show_slices(
 
     def draw(view: View) -> Markup:
         saved = FilterStore(workbench.store.path).filters(signed)
-        return render_slices(_looked_at(analyses, view, open_verdicts), view.slices, saved, view.turn)
+        return render_slices(_some(analyses.of(view, open_verdicts)), view.slices, saved, view.turn)
 
     return _drawn(event, draw)
 
@@ -148,8 +148,9 @@ def show_people(analyses: Analyses, event: object, open_verdicts: bool, signed: 
     """Agreement, disagreements, missing answers, the other run. `signed` is who is signed in."""
 
     def draw(view: View) -> Markup:
-        _looked_at(analyses, view, open_verdicts)
-        return render_people(analyses.look(view, open_verdicts), view, open_verdicts, signed)
+        look = analyses.look(view, open_verdicts)
+        _some(look.analysis)
+        return render_people(look, view, open_verdicts, signed)
 
     return _drawn(event, draw)
 
@@ -263,10 +264,9 @@ def _page(
     return found[view.offset : view.offset + most], len(found)
 
 
-def _looked_at(analyses: Analyses, view: View, open_verdicts: bool) -> Analysis:
-    """The view's analysis. Raises InputError where no question meets its filter."""
-    analysis = analyses.of(view, open_verdicts)
-    if view.where and not analysis.questions:
+def _some(analysis: Analysis) -> Analysis:
+    """The analysis itself. Raises InputError where no question meets its filter."""
+    if analysis.where and not analysis.questions:
         raise InputError(NOTHING_MEETS)
     return analysis
 

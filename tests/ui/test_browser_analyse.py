@@ -56,7 +56,7 @@ class Analysis(Visit):
 
     def settle(self) -> None:
         """Wait until every part is drawn."""
-        for part in ("controls", "figures", "curves", "people", "questions"):
+        for part in ("controls", "filter", "figures", "curves", "slices", "people", "questions"):
             self.page.wait_for_selector(f"#rtv-analyse-{part} .rtv-drawn", state="attached")
         self.page.wait_for_function("!document.querySelector('#rtv-analyse [data-busy]')")
 
@@ -175,6 +175,82 @@ def test_two_runs_stand_side_by_side_by_a_choice_at_the_top(visit):
     page.wait_for_url("**count=all**")
 
 
+def test_a_filter_is_made_saved_found_again_applied_deleted_and_brought_back(visit):
+    page = visit.page
+    visit.open(run="ours")
+    page.click(".rtv-builder summary")
+    page.select_option("[data-condition=column]", "gold")
+    page.select_option("[data-condition=sign]", ">=")
+    page.fill("[data-condition=value]", "2")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#rtv-analyse-filter .chip:has-text('number of gold answers is at least 2')")
+    page.wait_for_selector(".rtv-about-run:has-text('2 of 4 questions')")
+    assert visit.listed() == ["When did Jack come out?", "Who sang Jill?"]
+    assert page.locator(".rtv-builder[open]").count() == 1  # ready for one more condition
+    page.select_option("[data-condition=column]", "word")
+    page.select_option("[data-condition=sign]", "=")
+    page.fill("[data-condition=value]", "who")
+    page.click("[data-filter=add]")
+    page.wait_for_function("document.querySelectorAll('.rtv-questions > li').length === 1")
+    page.fill("[data-filter-name]", "hard ones")
+    page.dblclick("[data-filter=save]")
+    page.wait_for_selector("#rtv-analyse-filter .rtv-note:has-text('Saved: hard ones')")
+    page.wait_for_selector("[data-figure=slices-filters]")
+
+    page.reload()
+    visit.settle()
+    assert page.url.count("where=") == 2
+    assert visit.listed() == ["Who sang Jill?"]
+    page.click("[data-filter=clear]")
+    page.wait_for_function("document.querySelectorAll('.rtv-questions > li').length === 4")
+    assert "where=" not in page.url
+    page.click("[data-filter=apply]")
+    page.wait_for_function("document.querySelectorAll('.rtv-questions > li').length === 1")
+    page.wait_for_selector("[data-filter=apply][aria-pressed=true]")
+    page.click("[data-filter=delete]")
+    page.wait_for_selector("#rtv-analyse-filter .rtv-note:has-text('Deleted: hard ones')")
+    assert page.locator("[data-filter=apply]").count() == 0
+    page.click("[data-filter=undo]")
+    page.wait_for_selector("[data-filter=apply]:has-text('hard ones')")
+    page.fill("[data-condition=value]", "x")
+    page.select_option("[data-condition=column]", "gold")
+    page.click("[data-filter=add]")
+    page.wait_for_selector("#rtv-analyse-filter .bad:has-text('is no number')")
+    page.click("[data-filter=delete]")
+    page.wait_for_selector("#rtv-analyse-filter .rtv-note:has-text('Deleted')")
+
+
+def test_f1_is_split_up_by_a_column_that_is_chosen(visit):
+    page = visit.page
+    visit.open(run="ours")
+    page.select_option("select[data-view=slices]", "predictions")
+    page.wait_for_selector("[data-figure=slices-predictions] svg")
+    page.click("[data-behind='slice:predictions:2']")
+    page.wait_for_selector(".rtv-list-head .behind:has-text('number of predictions: 2')")
+    assert len(visit.listed()) == 2
+    assert "slices=predictions" in page.url
+    name, content = visit.download("[data-figure=slices-predictions] [data-file]")
+    assert (name, content[:5]) == ("ours slices-predictions.csv", b"kind,")
+
+
+def test_two_rounds_of_judgement_stand_side_by_side(visit):
+    page = visit.page
+    visit.open(run="ours")
+    page.select_option("select[data-view=first]", "by:Ada")
+    page.wait_for_selector("select[data-view=first] option[value='by:Ada'][selected]", state="attached")
+    page.select_option("select[data-view=second]", "by:Bo")
+    page.wait_for_selector("[data-figure=rounds-table6]")
+    assert "Dan" in page.inner_text("[data-figure=rounds-changes]")
+    assert "first=by%3AAda" in page.url
+    page.select_option("select[data-view=second]", "since")
+    page.fill("input[data-view=day]", "2026-01-31")
+    page.wait_for_selector("[data-figure=rounds-table6]:has-text('since 2026-01-31')")
+    page.reload()
+    visit.settle()
+    assert page.input_value("input[data-view=day]") == "2026-01-31"
+    assert page.locator("[data-figure=rounds-scores]").is_visible()
+
+
 def test_hostile_text_is_shown_as_it_is(visit):
     visit.open(run="%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
     shown = visit.page.inner_text("#rtv-analyse")
@@ -186,14 +262,18 @@ def test_hostile_text_is_shown_as_it_is(visit):
 def test_every_text_is_readable_in_light_and_dark(visit):
     for scheme in ("light", "dark"):
         visit.page.emulate_media(color_scheme=scheme)
-        visit.open(run="ours", **{"with": "theirs"})
+        visit.open(
+            run="ours", where="gold%20%3E%3D%201", first="by:Ada", second="by:Bo", **{"with": "theirs"}
+        )
+        visit.page.click(".rtv-builder summary")
         assert visit.page.evaluate(CONTRAST) == [], scheme
 
 
 def test_on_a_phone_nothing_is_wider_than_the_screen_and_a_figure_leads_to_its_questions(visit):
     page = visit.page
     page.set_viewport_size({"width": 390, "height": 844})
-    visit.open(run="ours", **{"with": "theirs"})
+    visit.open(run="ours", where="gold%20%3E%3D%201", first="by:Ada", second="by:Bo", **{"with": "theirs"})
+    page.click(".rtv-builder summary")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.click("[data-figure=blame] [data-behind='lost:at or below tau']")
     page.wait_for_selector(".rtv-list-head .behind:has-text('at or below tau')")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rtv_core.analysis.columns import UNKNOWN
 from rtv_core.errors import InputError
 from rtv_core.ui.analysis.drawings import Drawing, draw_histogram, draw_reliability, draw_slices, draw_tau
 from rtv_core.ui.analysis.sliced import SOURCES, USUAL, slice_title
@@ -25,13 +26,14 @@ def render_plots(analysis: Analysis) -> Markup:
 
 
 def render_kinds(analysis: Analysis) -> Markup | None:
-    """F1 by number of gold answers, by question word and by number of sources."""
+    """F1 by number of gold answers, by question word and, where passages are known, by number of sources."""
     if analysis.scores is None:
         return None
     changed = bool(analysis.corrected.additions)
-    made = [draw_slices(slice_title(name), *analysis.slices(name), changed) for name in USUAL]
+    known = [name for name in USUAL if any(own.name != UNKNOWN for own in analysis.slices(name)[0])]
+    made = [draw_slices(slice_title(name), *analysis.slices(name), changed) for name in known]
     plots = (_plot(own, table(own.title, own.columns, own.rows)) for own in made)
-    return join([tag("div", *plots, class_="plots"), note(SOURCES)])
+    return join([tag("div", *plots, class_="plots"), note(SOURCES) if "sources" in known else None])
 
 
 def _plot(made: Drawing, *more: Markup) -> Markup:
