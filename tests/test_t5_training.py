@@ -406,3 +406,64 @@ def test_the_retriever_learns_to_put_answering_passages_first(world: Path) -> No
 
     assert firsts(world / "retriever") == len(QUESTIONS)
     assert firsts(world / "encoder" / "model") < len(QUESTIONS)
+
+
+def test_the_demo_chain_runs_from_nothing_to_a_table_and_a_picture(world: Path, tmp_path: Path) -> None:
+    from xml.etree import ElementTree
+
+    from benchmarks.t5_demo import render, train_chain
+    from rtv_core.training.blank_t5 import BlankShape
+    from rtv_core.training.recipes import RecallPlan, Recipe, VerifyPlan
+
+    loop = replace(QUICK, steps=40, log_every=10)
+    found = train_chain(
+        world / "index",
+        world / "questions.jsonl",
+        TEXTS,
+        tmp_path,
+        Recipe(RecallPlan("", 14, alpha_neg=1.0), replace(loop, batch=16, device_batch=16)),
+        Recipe(VerifyPlan("", 14, k=1), replace(loop, steps=10)),
+        BlankShape(layers=1, width=32, inner=64, heads=2, head_width=16),
+    )
+    every, best, both = found.rows
+    assert (every.system, best.system) == ("recaller, every candidate", "recaller, above its best score")
+    assert every.hit >= best.hit > 0
+    assert every.tau is None
+    assert both.tau in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+    table = render(found)
+    assert f"{100 * both.f1_all:.1f} / {100 * both.f1_multi:.1f}" in table
+    picture = ElementTree.parse(tmp_path / "losses.svg")
+    lines = picture.findall(".//{http://www.w3.org/2000/svg}polyline")
+    assert [len(line.get("points").split()) for line in lines] == [4, 1]
+    assert load_settings(str(tmp_path / "verifier" / "profile.toml")).verifier.k == 1
+
+
+def test_measures_of_the_demo_are_those_of_the_answers() -> None:
+    from benchmarks.t5_demo import measure
+
+    several = gathered(0, "hills")
+    scores = {"Merin": 0.75, "Tovo": 0.72, "Sund": 0.4, "hills": 0.55}
+    verdicts = tuple(Verdict((scores[c.answer],) * 3) for c in several.candidates)
+    trace = several.grown(verdicts=verdicts, stage="verified")
+    every = measure("all", [trace], None)
+    assert (every.answers, every.hit) == (4, 3)
+    assert every.f1_all == pytest.approx(2 * (3 / 4) * 1 / (3 / 4 + 1))
+    some = measure("some", [trace], 0.6)
+    assert (some.answers, some.hit, some.f1_multi) == (2, 2, pytest.approx(2 * 1 * (2 / 3) / (1 + 2 / 3)))
+
+
+def test_the_gpu_check_says_what_it_lacks_or_times_a_question(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from benchmarks import gpu
+
+    if not torch.cuda.is_available():
+        gpu.main([], standalone_mode=False)
+        assert capsys.readouterr().out == "There is no CUDA device here: nothing to time.\n"
+    tiny = {"d_model": 16, "d_ff": 16, "num_layers": 1, "num_heads": 2, "d_kv": 8}
+    monkeypatch.setitem(gpu.SHAPES, "tiny", tiny)
+    found = gpu.time_shape("tiny", candidates=50, batch_tokens=4096, repeat=1, device="cpu", scale=50)
+    assert found.shape == "tiny"
+    assert found.weights > gpu.VOCABULARY * 16
+    assert found.verify > 0
+    assert found.recall > 0
