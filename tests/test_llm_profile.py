@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from encoders import WordEncoder
 from minds import TableMind
 from openai_server import OpenAIServer
+from test_readme import context_of
 
 from rtv_core.baselines.offers import Systems
 from rtv_core.errors import MissingError, SettingError
@@ -18,6 +20,7 @@ from rtv_core.experiments.bench import Bench
 from rtv_core.experiments.catalogue import EXPERIMENTS
 from rtv_core.experiments.ri2ver import VARIANTS
 from rtv_core.factory import Models
+from rtv_core.llm import environment
 from rtv_core.llm.environment import LLMAddress
 from rtv_core.records import Question
 from rtv_core.retrieval.hybrid import HybridRetriever
@@ -182,3 +185,29 @@ def test_the_ablation_needs_a_language_model(models, tmp_path) -> None:
     bench = Bench("m", (GOLD,), load_settings(), lambda: models, tmp_path / "rtv.db", Systems([]))
     with pytest.raises(SettingError, match="--profile llm"):
         EXPERIMENTS["ri2ver"](bench)
+
+
+PAGE = Path(__file__).resolve().parents[1] / "assets" / "llm.md"
+
+
+def test_the_page_shows_commands_and_settings_that_are_there() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    shown = re.findall(r"^python -m rtv_core .*$", text, re.MULTILINE)
+    assert len(shown) == 3
+    for command in shown:
+        parameters = context_of(command).params
+        load_settings(parameters["profile"], parameters["overrides"])
+    named = re.findall(
+        r"`(?:--set )?((?:llm|calls|evidence|retriever|recaller|verifier)\.\w+(?:=\w+)?)", text
+    )
+    assert len(named) > 15
+    for name in set(named) - {"llm.db"}:
+        part, _, field = name.partition("=")[0].partition(".")
+        assert hasattr(getattr(load_settings(), part), field), name
+
+
+def test_the_page_names_every_variable_of_the_environment() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    named = set(re.findall(r"RTV_LLM_\w+", environment.__doc__))
+    assert named
+    assert all(f"| `{name}` |" in text for name in named)

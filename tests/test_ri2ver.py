@@ -56,7 +56,7 @@ class Retriever(WordRetriever):
     """Compares by shared words as well."""
 
     def similarity(self, queries, passage_ids):
-        dense = {q: {h.passage.id: h.dense for h in self._search(q, 99)} for q in queries}
+        dense = {q: {h.passage.id: h.dense for h in self._search(q, len(self.passages))} for q in queries}
         return np.array([[dense[q][id_] for id_ in passage_ids] for q in queries])
 
 
