@@ -21,13 +21,14 @@ from rtv_core.pipeline import Pipeline
 from rtv_core.pretrained import DEFAULT_MODEL
 from rtv_core.protocols import Gatherer, Recaller, Verifier
 from rtv_core.records import Question
-from rtv_core.settings import CallSettings, EvidenceSettings, Settings, T5Settings
+from rtv_core.settings import CallSettings, EvidenceSettings, LLMSettings, Settings, T5Settings
 from rtv_core.store.judgements import JudgementStore
 from rtv_core.store.queues import QueueStore
 from rtv_core.store.runs import RunStore
 from rtv_core.wire import to_json
 
 if TYPE_CHECKING:
+    from rtv_core.llm.client import LLM
     from rtv_core.reading.reader import Reader
     from rtv_core.reading.weights import ReaderCard
     from rtv_core.retrieval.dense import SentenceEncoder
@@ -147,6 +148,7 @@ def _prompted_pipeline(models: Models, settings: Settings) -> Pipeline:
         "llm": llm.model,
         "llm_server": llm.endpoint.place,
         "prompts_sha256": prompts_fingerprint(),
+        "scores": "words" if _words_only(llm, asked) else "probabilities",
     }
     provenance["exchanges"] = hashlib.sha256(to_json(provenance).encode()).hexdigest()[:16]
     prompter = Prompter(llm, provenance["exchanges"])
@@ -161,6 +163,11 @@ def _prompted_pipeline(models: Models, settings: Settings) -> Pipeline:
         provenance=MappingProxyType(provenance),
         prompter=prompter,
     )
+
+
+def _words_only(llm: LLM, asked: LLMSettings) -> bool:
+    """Whether no verdict can be more than a word. (A server may still turn out to give nothing else.)"""
+    return asked.samples == 1 and (asked.score != "auto" or not llm.endpoint.gives_logprobs)
 
 
 def load_models(index: Path | None = None, models: Path = MODELS) -> Models:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from rtv_core.pipeline import Pipeline, check_question
 from rtv_core.recall.prompted import Listed, PromptedRecaller, readings_of, unite_answers
 from rtv_core.records import Question, Trace
 
-__all__ = ["PromptedPipeline", "exchanges_behind"]
+__all__ = ["PromptedPipeline", "SecondVerifier", "exchanges_behind", "says_words"]
 
 STEP = 20
 """Passages read, or candidates judged, between two traces."""
@@ -75,6 +75,10 @@ class PromptedPipeline(Pipeline):
         self._warn(text)
         yield trace.grown(stage="verified")
 
+    def as_verifier(self) -> SecondVerifier:
+        """The same model as a judge of another system's candidates."""
+        return SecondVerifier(self)
+
     def _warn(self, question: str) -> None:
         """Say what was not understood, so that no lost reply goes unnoticed."""
         if self.prompter is None:
@@ -89,6 +93,54 @@ class PromptedPipeline(Pipeline):
                 found.of("refused"),
                 found.suspicious,
             )
+
+
+@dataclass(frozen=True)
+class SecondVerifier:
+    """Judges the candidates that another system verified, on evidence that it seeks for each.
+
+    It has the shape of `baselines.systems.Baseline`, so that its verdicts stand beside the other's scores.
+    Only the `most` best candidates are judged: each is two calls.
+    """
+
+    pipeline: PromptedPipeline
+    most: int = 30
+    name: str = "language model's verdicts"
+
+    @property
+    def tau(self) -> float:
+        """The threshold of the profile."""
+        return self.pipeline.settings.verifier.tau
+
+    @property
+    def weights(self) -> Mapping[str, str]:
+        """What the verdicts come from: model, prompts, settings."""
+        names = ("llm", "llm_server", "prompts_sha256", "exchanges", "scores")
+        given = self.pipeline.provenance
+        return MappingProxyType({name: given[name] for name in names if name in given})
+
+    def read(self, trace: Trace) -> Trace:
+        """A trace of the same candidates, best first by the other system, with new evidence and verdicts."""
+        text, seconds = check_question(trace.question.text), {}
+        ranked = sorted(range(len(trace.verdicts)), key=lambda i: (-trace.verdicts[i].p_right[-1], i))
+        candidates = tuple(trace.candidates[i] for i in ranked[: self.most])
+        with _timed(seconds, "gather"):
+            evidence = tuple(self.pipeline.gatherer.gather(text, candidates, trace.hits))
+        with _timed(seconds, "verify"):
+            verdicts = tuple(self.pipeline.verifier.verify(text, evidence))
+        return trace.grown(
+            candidates=candidates,
+            evidence=evidence,
+            verdicts=verdicts,
+            seconds=MappingProxyType(seconds),
+            provenance=MappingProxyType({**trace.provenance, **self.weights, "system": self.name}),
+            stage="verified",
+        )
+
+
+def says_words(trace: Trace) -> bool:
+    """Whether the scores of a trace are plain words (1 for Yes, 0 for No), never to be shown as numbers."""
+    return trace.provenance.get("scores") == "words"
 
 
 def exchanges_behind(pipeline: Pipeline, trace: Trace) -> list[Exchange]:

@@ -112,6 +112,24 @@ def test_the_same_call_settings_share_a_budget(models, server) -> None:
     assert one.prompter.llm is other.prompter.llm
 
 
+@pytest.mark.parametrize(
+    ("overrides", "scores"),
+    [
+        ([], "probabilities"),
+        (["llm.score=word"], "words"),
+        (["llm.score=word", "llm.samples=5"], "probabilities"),
+    ],
+)
+def test_provenance_says_whether_scores_can_be_more_than_words(models, server, overrides, scores) -> None:
+    assert models.pipeline(load_settings("llm", overrides)).provenance["scores"] == scores
+
+
+def test_a_model_in_this_process_only_says_words(models, server, monkeypatch, tmp_path) -> None:
+    monkeypatch.delenv("RTV_LLM_BASE_URL")
+    monkeypatch.setenv("RTV_LLM_LOCAL", str(tmp_path))
+    assert models.pipeline(load_settings("llm")).provenance["scores"] == "words"
+
+
 def test_without_a_model_in_the_environment_the_profile_says_what_to_set(models, monkeypatch) -> None:
     for name in ("RTV_LLM_BASE_URL", "RTV_LLM_LOCAL", "RTV_LLM_MODEL"):
         monkeypatch.delenv(name, raising=False)

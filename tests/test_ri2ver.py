@@ -23,8 +23,8 @@ from rtv_core.llm.exchanges import about
 from rtv_core.llm.messages import BudgetSpent, LLMError
 from rtv_core.llm.prompter import Prompter
 from rtv_core.recall.prompted import Listed, PromptedRecaller, readings_of, unite_answers
-from rtv_core.records import Passage
-from rtv_core.ri2ver import PromptedPipeline
+from rtv_core.records import Passage, Question, Trace, Verdict
+from rtv_core.ri2ver import PromptedPipeline, says_words
 from rtv_core.settings import load_settings
 from rtv_core.thresholds import answers, judge
 from rtv_core.verify.prompted import PromptedQuestions, PromptedVerifier
@@ -362,3 +362,24 @@ def test_spellings_of_one_answer_are_one_candidate_called_by_the_commonest() -> 
     assert second.answer == "Kids"
     assert unite_answers(hits, listed, 1) == (first,)
     assert [r.passage_id for r in readings_of(hits, listed)] == [h.passage.id for h in hits]
+
+
+def test_as_a_second_verifier_the_model_judges_another_system_s_best_candidates(opened) -> None:
+    pipeline, server = opened()
+    whole = pipeline.ask(QUESTION)
+    ours = whole.grown(verdicts=tuple(Verdict((p,) * 3) for p in (0.2, 0.9, 0.8, 0.1)), evidence=())
+    server.requests.clear()
+    second = replace(pipeline.as_verifier(), most=3)
+    trace = second.read(ours)
+    places = [1, 2, 0]
+    assert [c.answer for c in trace.candidates] == [whole.candidates[i].answer for i in places]
+    assert [v.at(10) for v in trace.verdicts] == [whole.verdicts[i].at(10) for i in places]
+    assert [e.query for e in trace.evidence] == [whole.evidence[i].query for i in places]
+    assert (trace.provenance["system"], trace.complete, second.tau) == (second.name, True, 0.5)
+    assert server.requests == [], "the same prompts are in the cache"
+
+
+def test_whether_scores_are_words_is_said_by_provenance() -> None:
+    trace = Trace(Question("", "q"))
+    assert not says_words(trace)
+    assert says_words(trace.grown(provenance={"scores": "words"}))

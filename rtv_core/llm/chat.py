@@ -61,6 +61,10 @@ class ChatEndpoint:
     def place(self) -> str:
         return self._address.place
 
+    @property
+    def gives_logprobs(self) -> bool:
+        return True  # unless it turns out otherwise: provenance must not change under way
+
     async def complete(self, request: Request) -> Reply:
         """Ask once (once more for each option that the server doesn't take)."""
         errors = self._openai

@@ -37,6 +37,10 @@ class LocalEndpoint:
     def place(self) -> str:
         return str(self._path)
 
+    @property
+    def gives_logprobs(self) -> bool:
+        return False
+
     async def complete(self, request: Request) -> Reply:
         """Ask once, in a worker thread."""
         return await asyncio.to_thread(self._complete, request)

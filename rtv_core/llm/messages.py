@@ -89,6 +89,11 @@ class Endpoint(Protocol):
         """Where it is, without any secret, for provenance and messages."""
         ...
 
+    @property
+    def gives_logprobs(self) -> bool:
+        """Whether it may give log-probabilities; where not, a verdict is never more than a word."""
+        ...
+
     async def complete(self, request: Request) -> Reply:
         """Ask once. Raises Busy for what may pass, LLMError for what won't."""
         ...
