@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -348,3 +352,39 @@ def test_a_reply_comes_back_from_the_cache_as_it_was(tmp_path: Path) -> None:
     cache.keep("k", "m", HELLO, Reply("later"))
     assert cache.reply("k") == replace(reply, text="a\u2028b é ?", cached=True)
     assert cache.reply("other") is None
+
+
+CHILD = """
+import sys
+from rtv_core.llm.cache import ReplyCache
+from rtv_core.llm.chat import ChatEndpoint
+from rtv_core.llm.client import LLM
+from rtv_core.llm.environment import LLMAddress
+from rtv_core.llm.messages import Request
+from rtv_core.settings import CallSettings
+
+endpoint = ChatEndpoint(LLMAddress(sys.argv[1], "test-model"))
+llm = LLM(endpoint, ReplyCache(sys.argv[2]), CallSettings(concurrency=2))
+llm.ask_all([Request("Be brief.", f"question {number}", 8) for number in range(20)])
+"""
+
+
+def test_after_a_kill_only_what_was_under_way_is_asked_again(opened, tmp_path: Path) -> None:
+    llm, server = opened()
+    server.faults.extend([Fault(delay=0.05)] * 20)
+    root = Path(__file__).resolve().parents[1]
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, server.base_url, str(tmp_path / "llm.db")], cwd=root
+    )
+    deadline = time.monotonic() + 120
+    while len(server.requests) < 9 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    child.kill()
+    child.wait()
+    assert 9 <= len(server.requests) < 20
+    server.faults.clear()
+    replies = llm.ask_all(questions(20))
+    assert [reply.text for reply in replies] == [f"heard question {number}" for number in range(20)]
+    asked = Counter(body["messages"][1]["content"] for body in server.requests)
+    assert set(asked) == {f"question {number}" for number in range(20)}
+    assert sum(asked.values()) <= 20 + 2
