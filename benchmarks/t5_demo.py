@@ -90,7 +90,7 @@ class Outcome:
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 @click.option("--questions", type=click.Path(path_type=Path), default=DEMO_QUESTIONS)
 @click.option("--passages", default=20, show_default=True, help="Retrieved a question.")
-@click.option("--recaller-steps", default=800, show_default=True)
+@click.option("--recaller-steps", default=600, show_default=True)
 @click.option("--verifier-steps", default=500, show_default=True)
 @click.option("--verifier-batch", default=16, show_default=True)
 @click.option("--rate", default=LEARNING.rate, show_default=True)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -223,6 +226,30 @@ def test_reading_a_step_in_parts_changes_nothing(tmp_path: Path) -> None:
     parts, _ = trained(tmp_path / "parts", replace(SLOW, device_batch=2), weight=weight)
     assert whole == pytest.approx(parts, abs=1e-6)
     assert whole == pytest.approx(1.5, abs=0.3)  # AdamW moves by at most its rate a step
+
+
+@pytest.mark.slow
+def test_two_processes_train_as_one(tmp_path: Path) -> None:
+    alone, _ = trained(tmp_path / "alone", replace(SLOW, device_batch=2), dev=POINTS[:3])
+    script = tmp_path / "two.py"
+    script.write_text(
+        "import os, sys\n"
+        f"sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}\n"
+        "from pathlib import Path\n"
+        "from test_t5_training import POINTS, SLOW, replace, trained\n"
+        f"home = Path({str(tmp_path)!r})\n"
+        "found, facts = trained(home / 'two', replace(SLOW, device_batch=2), dev=POINTS[:3])\n"
+        "(home / os.environ['RANK']).write_text(f'{found} {facts.steps}')\n"
+    )
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", str(script)]
+    environment = os.environ | {"ACCELERATE_USE_CPU": "true"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    for rank in "01":
+        found, steps = (tmp_path / rank).read_text().split()
+        assert float(found) == pytest.approx(alone, abs=1e-5)
+        assert int(steps) == SLOW.steps
+    assert [row["step"] for row in read_log(tmp_path / "two")] == [5, 10, 15, 20, 25, 30]
 
 
 def test_the_rate_rises_and_then_stays(tmp_path: Path) -> None:

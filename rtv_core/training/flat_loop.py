@@ -106,7 +106,8 @@ def run_flat(
     plan = _plan(plan, examples, loop)
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(loop.seed)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=loop.rate, weight_decay=loop.weight_decay)
+    learned = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=loop.rate, weight_decay=loop.weight_decay)
     if loop.recompute:
         network.gradient_checkpointing_enable()
     taught, optimizer = accelerator.prepare(_Taught(network, losses, loop.dtype), optimizer)

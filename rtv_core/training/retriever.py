@@ -39,6 +39,9 @@ def load_sentence_model(name: str = DEFAULT_MODEL) -> SentenceTransformer:
         device="cpu",
     )
     model.max_seq_length = min(LONGEST_INPUT, model.max_seq_length or LONGEST_INPUT)
+    for name, parameter in model.named_parameters():
+        # BERT's pooler takes no part in mean pooling; several devices would wait for its gradient.
+        parameter.requires_grad_(".pooler." not in name)
     return model
 
 
