@@ -65,6 +65,8 @@ T = TypeVar("T")
 Progress = Callable[[int, int], None]
 
 QUESTIONS_AT_ONCE = 64
+UNDRAWN = ("base", "k", "tau")
+"""What a plan says that has no part in drawing examples."""
 TRAINING = T5Settings(device="cpu", dtype="float32")
 """How a model is loaded to be trained: the loop moves it to its device and computes in the recipe's dtype."""
 
@@ -256,7 +258,8 @@ def _drawn(
         kept = work_folder(out) / f"{name}.jsonl.gz"
         manifest = read_manifest(index)
         hashes = [manifest.corpus_sha256, manifest.encoder_fingerprint, more]
-        made_from = to_json([kind.__name__, path.name, path.stat().st_size, *hashes, asdict(recipe.plan)])
+        drawn_by = {n: value for n, value in asdict(recipe.plan).items() if n not in UNDRAWN}
+        made_from = to_json([kind.__name__, path.name, path.stat().st_size, *hashes, drawn_by])
         if not kept.exists():
             if int(os.environ.get("WORLD_SIZE", "1")) > 1:
                 raise InputError(
