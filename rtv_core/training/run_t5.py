@@ -49,6 +49,7 @@ from rtv_core.verify.fid import FusionVerifier
 from rtv_core.wire import to_json
 
 __all__ = [
+    "TRAINING",
     "choose_paper_tau",
     "gathered",
     "open_retriever",
