@@ -144,7 +144,8 @@ def test_a_second_system_is_a_column_that_the_link_restores(page, address):
     assert page.locator("[data-beside]").count() == 0
     page.select_option("[data-second]", SECOND)
     page.wait_for_selector(".rtv-second [data-count=only-there]")
-    assert page.locator(".row .other").count() == page.locator(".row").count()
+    rows = ".rtv-candidates > .row"
+    assert page.locator(f"{rows} .other").count() == page.locator(rows).count()
     page.wait_for_function("name => new URLSearchParams(location.search).get('second') === name", arg=SECOND)
     link = page.url
 
