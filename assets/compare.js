@@ -25,14 +25,37 @@
     put($("[data-count=only-there]"), rows.filter((row) => theirs(row) && !ours(row)).length);
   }
 
+  // Of the candidates that both judged, only those of which one keeps what the other does not.
+  rtv.disagreeing = linked.get("disagree") === "1";
+  function filter() {
+    const ol = $(".rtv-candidates");
+    if (!ol) return;
+    const beside = "beside" in ol.dataset;
+    const kept = (row) => ["accepted", "fallback"].includes(row.dataset.state);
+    const apart = (row) => "both" in row.dataset && kept(row) !== (row.dataset.other === "1");
+    const rows = $$(".row", ol);
+    const only = beside && rtv.disagreeing;
+    for (const row of rows) if (row.hidden !== (only && !apart(row))) row.hidden = only && !apart(row);
+    if ("disagreeing" in ol.dataset !== only) ol.toggleAttribute("data-disagreeing", only);
+    put($("[data-count=disagree]"), rows.filter(apart).length);
+    const box = $("[data-disagree]");
+    if (box && box.checked !== rtv.disagreeing) box.checked = rtv.disagreeing;
+  }
+
   const mark = rtv.mark;
   rtv.mark = (tau, k, single) => {
     mark?.(tau, k, single);
     Object.assign(knobs, { tau: Number(tau), k: Number(k), single: Boolean(single) });
     count();
+    filter();
   };
 
   document.addEventListener("change", (event) => {
+    if (event.target.closest("[data-disagree]")) {
+      rtv.disagreeing = event.target.checked;
+      filter();
+      return;
+    }
     const choice = event.target.closest("select[data-second]");
     if (!choice) return;
     rtv.second = choice.value;
@@ -136,7 +159,19 @@
     setTimeout(() => open(view), 50); // the tab is open then, and the address is its own
   }
 
+  // The server draws the list and the sums anew after every verdict.
+  function watch() {
+    const parts = ["rtv-candidates", "rtv-second"].map((id) => document.getElementById(id));
+    if (!parts.every(Boolean)) return false;
+    const drawn = new MutationObserver(filter);
+    parts.forEach((part) => drawn.observe(part, { childList: true, subtree: true }));
+    filter();
+    return true;
+  }
+
   function start() {
+    const looking = new MutationObserver(() => watch() && looking.disconnect());
+    if (!watch()) looking.observe(document.documentElement, { childList: true, subtree: true });
     const finding = new MutationObserver(() => {
       const said = $("#rtv-compare-said");
       if (!said || !form()) return;

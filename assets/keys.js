@@ -71,7 +71,7 @@
       sign(ol, row, state);
       if (scores.length) {
         row.style.setProperty("--p", scores[at]);
-        put($(".score", row), scores[at].toFixed(2));
+        put($(".score", row), scoreText(scores[at]));
         if (scores[at] > knobs.tau) line += 1;
       }
       if (["accepted", "fallback", "given"].includes(state)) {
@@ -87,6 +87,9 @@
     if (tauLine) set(tauLine, "none", line === 0 ? 1 : 0);
     markEvidence(at);
   }
+
+  // A verifier that only says words is not to be quoted with numbers.
+  const scoreText = (p) => ("words" in list().dataset ? (p > 0.5 ? "Yes" : "No") : p.toFixed(2));
 
   function sign(ol, row, state) {
     const now = $(".state", row);
@@ -109,7 +112,7 @@
     if (!row || !row.dataset.p) return;
     set(head, "state", row.dataset.state);
     const score = $(".score", head);
-    if (score) put(score, numbers(row.dataset.p)[at].toFixed(2));
+    if (score) put(score, scoreText(numbers(row.dataset.p)[at]));
     $$("[data-k]", head).forEach((element) => element.classList.toggle("chosen", Number(element.dataset.k) === knobs.k));
     $$("#rtv-evidence [data-place]").forEach((item) =>
       item.toggleAttribute("data-unused", Number(item.dataset.place) >= knobs.k),
@@ -183,7 +186,7 @@
   }
 
   function step(by) {
-    const all = rows();
+    const all = rows().filter((row) => !row.hidden);
     if (!all.length) return;
     const at = all.findIndex((row) => chosen && row.dataset.key === chosen.key);
     const next = at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1);
@@ -328,6 +331,7 @@
     if (row) parameters.set("candidate", row.dataset.answer);
     else if (wanted) parameters.set("candidate", wanted);
     if (rtv.second) parameters.set("second", rtv.second);
+    if (rtv.second && rtv.disagreeing) parameters.set("disagree", "1");
     for (const name of ["__theme"]) if (linked.has(name)) parameters.set(name, linked.get(name));
     const next = `${location.pathname}?${parameters}`;
     if (next !== location.pathname + location.search) history.replaceState(null, "", next);
@@ -376,16 +380,22 @@
     press();
   }
 
-  // Once a run has ended: choose the linked or the best candidate, or fetch evidence that was not there before.
+  // Once a run has ended: choose the linked or the best candidate, or fetch evidence that was not there before,
+  // as the opinion of a second system that has read only now.
+  let fetched = "";
   function settle(head) {
     if (!chosen) {
       const linkedRow = wanted && rows().find((row) => row.dataset.answer === wanted);
       wanted = null;
       choose(linkedRow || rows()[0]);
-    } else if (head && head.dataset.key === chosen.key && head.dataset.complete === "0") {
+    } else if (head && head.dataset.key === chosen.key) {
       const row = rowOf(chosen.key);
-      if (row && row.dataset.p && head.dataset.asked !== "1") {
+      const opinions = list().dataset.opinions || "";
+      const late = (head.dataset.opinions || "") !== opinions && fetched !== `${opinions} ${chosen.key}`;
+      const unread = head.dataset.complete === "0" && row && row.dataset.p;
+      if ((unread || late) && head.dataset.asked !== "1") {
         head.dataset.asked = "1";
+        fetched = `${opinions} ${chosen.key}`;
         send("choose", { ...chosen, before: chosen.key });
       }
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -18,10 +18,13 @@ from rtv_core.baselines.systems import Baseline, OtherPipeline, PipelineLike, Re
 from rtv_core.errors import InputError, MismatchError, MissingError
 from rtv_core.settings import PROFILES, Settings, load_settings
 
-__all__ = ["RECALLER_TAU", "Offer", "Pipelines", "Systems", "offers"]
+__all__ = ["RECALLER_TAU", "VERDICTS", "Offer", "Pipelines", "Systems", "offers"]
 
 RECALLER_TAU = 0.14
 """The recaller's best threshold on dev, where its card names none: that of the reader in this repository."""
+
+VERDICTS = "language model's verdicts"
+"""The name of the second verifier that the profile "llm" gives."""
 
 CARD = "rtv.json"
 
@@ -86,7 +89,7 @@ def offers(baselines: Sequence[Path] = (), models: Path | None = None) -> tuple[
     profiles = []
     for path in baselines:
         if path.suffix == ".toml" or str(path) in PROFILES:
-            profiles.append(_profile(str(path)))
+            profiles += _profile(str(path))
         else:
             stage = _stage(path)
             if stage in folders:
@@ -128,10 +131,19 @@ def _trained(folders: Mapping[str, Path]) -> list[Offer]:
     return [Offer(name, lambda _, name=name: load(name), name.startswith("oracle")) for name in names]
 
 
-def _profile(profile: str) -> Offer:
+def _profile(profile: str) -> list[Offer]:
+    """A profile as a pipeline of its own and, if it asks a language model, that as a second verifier."""
     settings = load_settings(profile)
     name = f"profile {settings.profile}"
-    return Offer(name, lambda pipelines: OtherPipeline(name, pipelines.pipeline(settings)))
+    found = [Offer(name, lambda pipelines: OtherPipeline(name, pipelines.pipeline(settings)))]
+    if settings.system == "llm":
+        verdicts = VERDICTS if settings.profile == "llm" else f"{VERDICTS}, {name}"
+        found.append(Offer(verdicts, lambda pipelines: _verifier(pipelines, settings, verdicts)))
+    return found
+
+
+def _verifier(pipelines: Pipelines, settings: Settings, name: str) -> Baseline:
+    return replace(pipelines.pipeline(settings).as_verifier(), name=name)
 
 
 def _stage(folder: Path) -> str:

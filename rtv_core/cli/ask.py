@@ -44,19 +44,24 @@ def command(
 
 
 def _print_answers(trace: Any, settings: Settings, evidence: int) -> None:
+    from rtv_core.ri2ver import says_words
     from rtv_core.thresholds import judge
 
     predictions = judge(trace, settings.verifier)
     if not predictions:
         click.echo("No candidate was recalled. Try another question, or a larger corpus with --index.")
         return
+    words = says_words(trace)
     for prediction in predictions:
         if not prediction.accepted:
             continue
         note = (
             f"  (the best, though not above tau {settings.verifier.tau:.2f})" if prediction.fallback else ""
         )
-        click.echo(f"{prediction.p_right:.2f}  {prediction.answer}{note}")
+        score = f"{prediction.p_right:.2f}"
+        if words:
+            score = "Yes" if prediction.p_right > 0.5 else "No"
+        click.echo(f"{score:<4}  {prediction.answer}{note}")
         for passage in trace.evidence[prediction.index].passages[:evidence]:
             title = passage.hit.passage.title or "(no title)"
             click.echo(f"      {title}: {passage.hit.passage.text[:160]}…")

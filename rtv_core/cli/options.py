@@ -19,7 +19,9 @@ STORE = "rtv.db"
 def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--set", "overrides", multiple=True, metavar="PART.NAME=VALUE", help="One setting."),
-        click.option("--profile", default="embedded", show_default=True, help='"embedded" or a TOML file.'),
+        click.option(
+            "--profile", default="embedded", show_default=True, help="embedded, llm, t5, or a TOML file."
+        ),
         click.option(
             "--index", type=click.Path(path_type=Path), help="An index; without it, the demo corpus."
         ),

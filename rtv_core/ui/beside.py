@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rtv_core.llm.exchanges import Exchange
 from rtv_core.records import Trace
 from rtv_core.side_by_side import Cell, Column, cells_of
 from rtv_core.ui.marks import Places, Row, candidate_key, candidate_rows, extra_rows, gold_answers
@@ -17,13 +18,15 @@ class Beside:
     """What a second system made of the answers on the page.
 
     `cells` has one for each of our rows, by its key; `only` are its answers that are on none of them. `gold`
-    counts the gold answers that it gives.
+    counts the gold answers that it gives. `exchanges` are a language model's questions and judgements, where
+    it is one.
     """
 
     column: Column
     cells: Mapping[str, Cell]
     only: tuple[Row, ...]
     gold: int
+    exchanges: tuple[Exchange, ...] = ()
 
     def cell(self, row: Row) -> Cell | None:
         """The cell of a row; None for an answer that was typed in since."""

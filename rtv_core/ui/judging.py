@@ -14,6 +14,7 @@ from rtv_core.settings import VerifierSettings
 from rtv_core.store.validation import EVIDENCE_LABELS, LABELS
 from rtv_core.ui import checks, render
 from rtv_core.ui.marks import Row, covering, gold_answers
+from rtv_core.ui.opinion import opinions_of
 from rtv_core.ui.session import Session, clock, draw_candidates, find_row, read_knobs, said_of, verdicts_of
 from rtv_core.ui.workbench import Workbench
 
@@ -68,10 +69,11 @@ def show_candidate(
         drafts = _with_draft(drafts, event.get("before"), checks.read_text(note, "note", checks.LONGEST_NOTE))
     except RtvError as error:
         return Chosen(evidence=render.render_message(str(error), "error"))
+    evidence = _evidence(workbench, session, row, knobs, event.get("typed") or "")
     if session.frozen:
-        return Chosen(evidence=_evidence(session.trace, row, knobs, event.get("typed") or ""))
+        return Chosen(evidence=evidence)
     return Chosen(
-        evidence=_evidence(session.trace, row, knobs, event.get("typed") or ""),
+        evidence=evidence,
         judge=render.render_judge(session.trace.question, row),
         note=drafts.get(row.key, row.judgement.note if row.judgement else ""),
         drafts=drafts,
@@ -187,11 +189,12 @@ def _verdicts(
     )
 
 
-def _evidence(trace: Trace, row: Row, knobs: VerifierSettings, typed: str) -> str:
+def _evidence(workbench: Workbench, session: Session, row: Row, knobs: VerifierSettings, typed: str) -> str:
+    trace, opinions = session.trace, opinions_of(workbench, session.trace, session.beside, row)
     if row.index is not None:
-        return render.render_evidence(trace, row, knobs, typed)
+        return render.render_evidence(trace, row, knobs, typed, opinions)
     found = covering(trace.hits, (row.answer, *row.spellings))
-    return render.render_mentions(row, found, len(trace.hits), typed)
+    return render.render_mentions(row, found, trace.hits, typed, opinions)
 
 
 def _judgement(

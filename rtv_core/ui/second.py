@@ -14,8 +14,10 @@ from rtv_core.errors import InputError, RtvError
 from rtv_core.settings import VerifierSettings
 from rtv_core.side_by_side import Column
 from rtv_core.ui import checks, render
-from rtv_core.ui.beside import set_beside
+from rtv_core.ui.beside import Beside, set_beside
+from rtv_core.ui.disagreement import disagreements
 from rtv_core.ui.markup import Markup
+from rtv_core.ui.opinion import judging_exchanges
 from rtv_core.ui.session import Run, Session, draw_candidates, read_knobs, said_of
 from rtv_core.ui.workbench import Workbench
 
@@ -77,8 +79,7 @@ def show_second(
             raise InputError(UNFINISHED)
         if session.beside is None or session.beside.column.name != name:
             yield Seconded(second=render.render_second(systems.names, name, _busy(name)))
-            column = column_of(workbench, systems, session, name)
-            session = replace(session, beside=set_beside(session.trace, column, session.places))
+            session = replace(session, beside=_beside(workbench, systems, session, name))
         if run.goes_on(number) and run.stored is stored and run.second == name:
             yield _with(systems, workbench, session, knobs, annotator)
         else:
@@ -101,6 +102,12 @@ def column_of(workbench: Workbench, systems: Systems, session: Session, name: st
     return Column(name, system.read(session.trace), settings_of(system, workbench.settings))
 
 
+def _beside(workbench: Workbench, systems: Systems, session: Session, name: str) -> Beside:
+    column = column_of(workbench, systems, session, name)
+    exchanges = judging_exchanges(systems.get(name, workbench), column.trace)
+    return replace(set_beside(session.trace, column, session.places), exchanges=exchanges)
+
+
 def _busy(name: str) -> str:
     return f"{name} is reading…"
 
@@ -109,7 +116,8 @@ def _with(
     systems: Systems, workbench: Workbench, session: Session, knobs: VerifierSettings, annotator: object
 ) -> Seconded:
     said = said_of(workbench, session, annotator)
-    line = render.render_second_result(session.trace, session.beside, knobs)
+    apart = len(disagreements(session.trace, session.beside, knobs))
+    line = render.render_second_result(session.trace, session.beside, knobs, apart)
     return Seconded(
         second=render.render_second(systems.names, session.beside.column.name, line),
         candidates=draw_candidates(session, said, knobs),

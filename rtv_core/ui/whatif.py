@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from rtv_core.attack import BUDGET, Attack, Removal, smallest_flip
 from rtv_core.errors import InputError, RtvError
 from rtv_core.pipeline import check_question
+from rtv_core.ri2ver import says_words
 from rtv_core.settings import VerifierSettings
 from rtv_core.ui import checks, render
 from rtv_core.ui.marks import Row
@@ -34,7 +35,8 @@ def show_whatif(
         if not taken:
             return Markup("")
         removal = Removal(taken, attack.score(taken))
-        return render.render_whatif(row, attack.whole, removal, knobs, _turn(event))
+        words = says_words(session.trace)
+        return render.render_whatif(row, attack.whole, removal, knobs, _turn(event), plain=words)
     except RtvError as error:
         return _refused(error, event)
 
@@ -50,7 +52,8 @@ def show_flip(
         budget = BUDGET if workbench.settings.system == "embedded" else SLOW_BUDGET
         flip = smallest_flip(attack, knobs.tau, budget)
         removal = flip.removal or Removal((), attack.whole)
-        return render.render_whatif(row, attack.whole, removal, knobs, _turn(event), flip)
+        words = says_words(session.trace)
+        return render.render_whatif(row, attack.whole, removal, knobs, _turn(event), flip, words)
     except RtvError as error:
         return _refused(error, event)
 

@@ -7,11 +7,19 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from rtv_core.records import LOST, Question, Trace
+from rtv_core.ri2ver import says_words
 from rtv_core.side_by_side import NOT_READ, Cell, Column, Line, align, lines_found
 from rtv_core.ui.marks import gold_answers
 from rtv_core.ui.markup import Markup, escape, join, spoken, tag
 from rtv_core.ui.render.frame import render_message
-from rtv_core.ui.render.parts import LONGEST_ANSWER, LONGEST_MESSAGE, LONGEST_NAME, counted, empty_state
+from rtv_core.ui.render.parts import (
+    LONGEST_ANSWER,
+    LONGEST_MESSAGE,
+    LONGEST_NAME,
+    counted,
+    empty_state,
+    score_text,
+)
 from rtv_core.ui.render.second import LOST_WORDS, cell_sign
 
 __all__ = ["OURS", "render_failure", "render_form", "render_reading", "render_table", "render_welcome"]
@@ -168,12 +176,12 @@ def _line(columns: Sequence[Column], line: Line) -> Markup:
     star = (tag("span", "★", aria_hidden="true"), spoken("gold: ")) if line.gold else ()
     answer = tag("bdi", escape(line.answer, LONGEST_ANSWER))
     title = "a gold answer" if line.gold else None
-    cells = (_cell(cell, line, column.name) for cell, column in zip(line.cells, columns, strict=True))
+    cells = (_cell(cell, line, column) for cell, column in zip(line.cells, columns, strict=True))
     gold = tag("span", *star, class_="gold", title=title)
     return tag("tr", tag("th", gold, answer, scope="row"), *cells, data_answer=line.answer[:LONGEST_ANSWER])
 
 
-def _cell(cell: Cell, line: Line, name: str) -> Markup:
+def _cell(cell: Cell, line: Line, column: Column) -> Markup:
     """Sign and score, the answer in the system's own words where they differ, and where it was lost."""
     state, sign = cell_sign(cell)
     candidate = cell.candidate
@@ -182,8 +190,8 @@ def _cell(cell: Cell, line: Line, name: str) -> Markup:
     return tag(
         "td",
         tag("span", sign, class_="sign", aria_hidden="true"),
-        spoken(f"{name}: {'given' if cell.found else 'not given'} "),
-        "" if score is None else tag("b", f" {score:.2f}"),
+        spoken(f"{column.name}: {'given' if cell.found else 'not given'} "),
+        "" if score is None else tag("b", f" {score_text(score, says_words(column.trace))}"),
         tag("bdi", escape(own, LONGEST_ANSWER), class_="own") if own else None,
         None if cell.found else tag("span", cell.lost, class_="lost", title=LOST_WORDS.get(cell.lost)),
         class_=state,

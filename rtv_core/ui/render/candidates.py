@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rtv_core.records import EVIDENCE_SIZES, Trace
+from rtv_core.ri2ver import says_words
 from rtv_core.settings import VerifierSettings
 from rtv_core.ui.beside import Beside
 from rtv_core.ui.marks import Row, gold_answers, is_given
@@ -19,6 +20,7 @@ from rtv_core.ui.render.parts import (
     counted,
     empty_state,
     numbers,
+    score_text,
     states_of,
 )
 from rtv_core.ui.render.second import render_cell
@@ -68,8 +70,10 @@ def render_candidates(
     states = states_of(trace, settings)
     at = EVIDENCE_SIZES.index(settings.k)
     above = sum(bool(row.p_right) and row.p_right[at] > settings.tau for row in rows)
+    words = says_words(trace)
     lines = [
-        _candidate(row, states.get(row.index, "unverified"), at, beside) for row in rows[:CANDIDATES_DRAWN]
+        _candidate(row, states.get(row.index, "unverified"), at, beside, words)
+        for row in rows[:CANDIDATES_DRAWN]
     ]
     if trace.verdicts:
         lines.insert(min(above, len(lines)), _tau_line(settings.tau, none=not above))
@@ -95,6 +99,8 @@ def render_candidates(
         data_k=settings.k,
         data_single=int(settings.single_answer),
         data_beside=bool(beside),
+        data_words=words,
+        data_opinions=beside.column.name if beside and beside.exchanges else None,
         style=f"--tau:{settings.tau:.4f}",
     )
     return join([head, None if rows else _no_candidates(trace, running), listed])
@@ -134,9 +140,9 @@ def _between(text: str) -> Markup:
     return tag("li", text, class_="between", role="presentation")
 
 
-def _candidate(row: Row, state: str, at: int, beside: Beside | None) -> Markup:
+def _candidate(row: Row, state: str, at: int, beside: Beside | None, words: bool = False) -> Markup:
     gave = f"recalled from {counted(len(row.ranks), 'passage')}" if row.ranks else ""
-    score = f"{row.p_right[at]:.2f}" if row.p_right else ""
+    score = score_text(row.p_right[at], words) if row.p_right else ""
     gold = (tag("span", "★", aria_hidden="true"), spoken("gold")) if row.gold else ()
     name = tag("bdi", escape(row.answer, LONGEST_ANSWER), class_="answer")
     cell = beside.cell(row) if beside else None
@@ -146,7 +152,7 @@ def _candidate(row: Row, state: str, at: int, beside: Beside | None) -> Markup:
         tag("span", name, _second_line(row), class_="name"),
         tag("span", tag("i"), class_="bar", aria_hidden="true"),
         tag("span", score, class_="score", title="validity score: how strongly the verifier says right"),
-        render_cell(cell, beside.column.name) if beside else None,
+        render_cell(cell, beside.column) if beside else None,
         tag("span", *gold, class_="gold", title="equals a gold answer" if gold else None),
         tag("span", str(len(row.ranks) or ""), spoken(f" {gave}"), class_="sources", title=gave or None),
         role="option",
@@ -164,7 +170,8 @@ def _candidate(row: Row, state: str, at: int, beside: Beside | None) -> Markup:
         data_ranks=numbers(row.ranks),
         data_evidence=numbers(row.evidence_ranks),
         data_other=int(bool(cell and cell.found)) if beside else None,
-        style=f"--p:{score or 0}",
+        data_both=bool(cell and cell.candidate and row.places),
+        style=f"--p:{row.p_right[at]:.2f}" if row.p_right else "--p:0",
     )
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rtv_core.evidence import is_fresh
 from rtv_core.records import EVIDENCE_SIZES, EvidencePassage, Hit, Trace
+from rtv_core.ri2ver import says_words
 from rtv_core.settings import VerifierSettings
 from rtv_core.text import find_answer
 from rtv_core.ui.marks import Row, is_given
 from rtv_core.ui.markup import Markup, escape, join, spoken, tag
+from rtv_core.ui.opinion import NO_OPINIONS, Opinion, Opinions
+from rtv_core.ui.render.opinion import render_said
 from rtv_core.ui.render.parts import (
     LONGEST_ANSWER,
     LONGEST_PASSAGE,
@@ -18,8 +22,10 @@ from rtv_core.ui.render.parts import (
     empty_state,
     passage_text,
     passage_title,
+    score_text,
     states_of,
 )
+from rtv_core.ui.render.prompts import render_fresh
 from rtv_core.ui.render.whatif import can_take_away, render_away, render_tools
 
 __all__ = ["render_empty_evidence", "render_evidence", "render_mentions"]
@@ -41,17 +47,27 @@ def render_empty_evidence(why: str = "start") -> Markup:
     return join([column_head("Evidence"), empty_state(NO_EVIDENCE[why])])
 
 
-def render_evidence(trace: Trace, row: Row, settings: VerifierSettings, typed: str = "") -> Markup:
+def render_evidence(
+    trace: Trace,
+    row: Row,
+    settings: VerifierSettings,
+    typed: str = "",
+    opinions: Opinions = NO_OPINIONS,
+) -> Markup:
     """What stands behind one candidate: its score for each k, and the evidence passages, best first.
 
-    `typed` is what a person typed to get here; the page knows by it which answer this one is to.
-    Raises ValueError for an answer that is no candidate: nothing was gathered for it.
+    What language models said of it comes before the passages, what only they read after them. `typed` is
+    what a person typed to get here; the page knows by it which answer this one is to. Raises ValueError for an
+    answer that is no candidate: nothing was gathered for it.
     """
     if row.index is None:
         raise ValueError(f"{row.answer!r} is no candidate; use render_mentions")
     given = is_given(trace)
     state = states_of(trace, settings).get(row.index, "unverified")
-    head = _evidence_head(row, state, settings, typed, by_size=not given)
+    words = says_words(trace)
+    head = _evidence_head(
+        row, state, settings, typed, opinions.second, by_size=not given and not words, words=words
+    )
     if row.index >= len(trace.evidence):
         return join([head, empty_state(NO_EVIDENCE["given" if given else "ungathered"])])
     passages = trace.evidence[row.index].passages
@@ -59,6 +75,9 @@ def render_evidence(trace: Trace, row: Row, settings: VerifierSettings, typed: s
         return join([head, empty_state(NO_EVIDENCE["given" if given else "nothing"])])
     weights = trace.verdicts[row.index].weights if row.index < len(trace.verdicts) else ()
     removable = can_take_away(trace, row)
+    shown = [passage.hit.passage.id for passage in passages]
+    others = [opinion for opinion in opinions.given if opinion.system]
+    read_too = {p.hit.passage.id for opinion in others for p in opinion.evidence.passages}
     spellings = trace.candidates[row.index].spellings
     items = [
         _card(
@@ -71,6 +90,8 @@ def render_evidence(trace: Trace, row: Row, settings: VerifierSettings, typed: s
             _weight(weights[place]) if place < len(weights) else None,
             recalled=passage.recalled,
             unused=place >= settings.k,
+            retrieved=not is_fresh(passage, trace.hits),
+            tags=(render_fresh(passage, trace.hits), _also_read(passage.hit.passage.id in read_too)),
         )
         for place, passage in enumerate(passages)
     ]
@@ -80,54 +101,102 @@ def render_evidence(trace: Trace, row: Row, settings: VerifierSettings, typed: s
         caption = tag("p", text, tag("b", "model behaviour, not a cause"), ".", class_="rtv-caption")
     tools = render_tools(trace, row, settings) if removable else None
     label = "Evidence passages, best first"
-    return join([head, caption, tools, tag("ol", *items, class_="rtv-evidence", aria_label=label)])
+    listed = tag("ol", *items, class_="rtv-evidence", aria_label=label)
+    said = (render_said(opinion, shown) for opinion in opinions.given)
+    return join([head, *said, caption, tools, listed, *(_others_read(o, trace.hits, shown) for o in others)])
 
 
 def render_mentions(
-    row: Row, found: Sequence[tuple[Hit, tuple[str, ...]]], retrieved: int, typed: str = ""
+    row: Row,
+    found: Sequence[tuple[Hit, tuple[str, ...]]],
+    hits: Sequence[Hit],
+    typed: str = "",
+    opinions: Opinions = NO_OPINIONS,
 ) -> Markup:
     """The evidence column of an answer that is no candidate: which retrieved passages hold it."""
-    head = _evidence_head(row, "missed", None, typed)
+    head, retrieved = _evidence_head(row, "missed", None, typed, opinions.second), len(hits)
+    said = [render_said(opinion, ()) for opinion in opinions.given]
+    read = [_others_read(opinion, hits, ()) for opinion in opinions.given]
     if not found:
         return join(
             [
                 head,
+                *said,
                 empty_state(
                     f"None of the {retrieved} retrieved passages mentions it. More passages, "
                     "under Advanced, may hold it."
                 ),
+                *read,
             ]
         )
     spellings = (row.answer, *row.spellings)
     items = [_card(place, hit, rules, spellings) for place, (hit, rules) in enumerate(found[:10])]
     text = f"{len(found)} of {counted(retrieved, 'retrieved passage')} hold it."
     caption = tag("p", text, class_="rtv-caption")
-    return join([head, caption, tag("ol", *items, class_="rtv-evidence", aria_label="Passages that hold it")])
+    listed = tag("ol", *items, class_="rtv-evidence", aria_label="Passages that hold it")
+    return join([head, *said, caption, listed, *read])
+
+
+def _also_read(read: bool) -> Markup | None:
+    title = "the second system read this passage, too"
+    return tag("span", "✦ both read it", class_="tag both", title=title) if read else None
+
+
+def _others_read(opinion: Opinion, hits: Sequence[Hit], shown: Sequence[str]) -> Markup | None:
+    """What only the second system read of a candidate."""
+    more = [p for p in opinion.evidence.passages if p.hit.passage.id not in shown]
+    if not more:
+        return None
+    hits_by_id = {hit.passage.id: hit for hit in hits}
+    items = [
+        _card(
+            len(shown) + place,
+            hits_by_id.get(passage.hit.passage.id, passage.hit),
+            passage.covers,
+            opinion.evidence.candidate.spellings,
+            recalled=passage.recalled,
+            tags=(render_fresh(passage, opinion.hits),),
+            own=False,
+            retrieved=passage.hit.passage.id in hits_by_id,
+        )
+        for place, passage in enumerate(more)
+    ]
+    text = f"Read by {opinion.system[:LONGEST_ANSWER]} only"
+    caption = tag("h3", escape(text, LONGEST_ANSWER), class_="rtv-caption only")
+    return join([caption, tag("ol", *items, class_="rtv-evidence", aria_label=text)])
 
 
 def _evidence_head(
-    row: Row, state: str, settings: VerifierSettings | None, typed: str, by_size: bool = True
+    row: Row,
+    state: str,
+    settings: VerifierSettings | None,
+    typed: str,
+    second: str = "",
+    by_size: bool = True,
+    words: bool = False,
 ) -> Markup:
     score = by_k = None
     if settings is not None and row.p_right:
         at = EVIDENCE_SIZES.index(settings.k)
-        score = tag("b", f"{row.p_right[at]:.2f}", class_="score", title="validity score")
+        title = "the verifier's word" if words else "validity score"
+        score = tag("b", score_text(row.p_right[at], words), class_="score", title=title)
     if score and by_size:
         sizes = (
             tag("span", f"k {k} ", tag("b", f"{p:.2f}"), data_k=k, class_="chosen" if k == settings.k else "")
             for k, p in zip(EVIDENCE_SIZES, row.p_right, strict=True)
         )
         by_k = tag("span", *sizes, class_="by-k", title="the score from the first 1, 5 and 10 passages")
-    words = (tag("span", word, class_=f"word {name}") for name, (_, word) in STATES.items())
+    states = (tag("span", word, class_=f"word {name}") for name, (_, word) in STATES.items())
     quoted = tag("q", tag("bdi", escape(row.answer, LONGEST_ANSWER)))
     return tag(
         "div",
         tag("h2", tag("span", "Evidence for ", class_="lead"), quoted),
-        tag("p", score, *words, by_k, class_="line"),
+        tag("p", score, *states, by_k, class_="line"),
         class_="rtv-head evidence",
         data_key=row.key,
         data_state=state,
         data_typed=typed,
+        data_opinions=second or None,
         data_complete=int(bool(row.p_right) or row.index is None),
     )
 
@@ -157,7 +226,11 @@ def _card(
     *scores: Markup | None,
     recalled: bool = False,
     unused: bool = False,
+    tags: Sequence[Markup | None] = (),
+    own: bool = True,
+    retrieved: bool = True,
 ) -> Markup:
+    """A passage. `own`: it is among the trace's own evidence; `retrieved`: the list of passages has it."""
     rule = "strict" if "strict" in rules else "official"
     title_spans, text_spans = (
         [span for spelling in spellings for span in find_answer(text, spelling, rule)]
@@ -171,7 +244,8 @@ def _card(
         tag("span", "↖ recalled", class_="tag recalled", title="the recaller took it from here")
         if recalled
         else None,
-        tag("span", "not read at this k", class_="tag unread"),
+        *tags,
+        tag("span", "not read at this k", class_="tag unread") if own else None,
         class_="top",
     )
     rank = tag(
@@ -185,9 +259,9 @@ def _card(
         "li",
         top,
         tag("p", passage_text(hit.passage, text_spans), class_="text"),
-        tag("div", rank, *scores, class_="meta"),
-        data_place=place,
-        data_rank=hit.rank,
+        tag("div", rank if retrieved else None, *scores, class_="meta"),
+        data_place=place if own else None,
+        data_rank=hit.rank if retrieved else None,
         data_unused=unused,
     )
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from rtv_core.records import Trace
+from rtv_core.ri2ver import says_words
 from rtv_core.settings import VerifierSettings
-from rtv_core.side_by_side import NOT_READ, Cell
+from rtv_core.side_by_side import NOT_READ, Cell, Column
 from rtv_core.ui.beside import Beside
 from rtv_core.ui.marks import candidate_key, gold_answers
 from rtv_core.ui.markup import Markup, escape, join, spoken, tag
-from rtv_core.ui.render.parts import ACCEPTED, LONGEST_MESSAGE, LONGEST_NAME, states_of
+from rtv_core.ui.render.parts import ACCEPTED, LONGEST_MESSAGE, LONGEST_NAME, score_text, states_of
 
 __all__ = ["LOST_WORDS", "cell_sign", "render_cell", "render_second", "render_second_result"]
 
@@ -37,8 +38,11 @@ def render_second(names: Sequence[str], chosen: str = "", line: Markup | str | N
     return tag("div", label, line, class_="rtv-second")
 
 
-def render_second_result(trace: Trace, beside: Beside, settings: VerifierSettings) -> Markup:
-    """What the second system comes to, and how many answers only one of the two gives."""
+def render_second_result(trace: Trace, beside: Beside, settings: VerifierSettings, apart: int) -> Markup:
+    """What the second system comes to, how many answers only one of the two gives, and the filter for these.
+
+    `apart` is how many candidates both judged and not alike.
+    """
     here, there = _only(trace, beside, settings)
     column = beside.column
     parts: list[Markup | str] = [
@@ -56,20 +60,27 @@ def render_second_result(trace: Trace, beside: Beside, settings: VerifierSetting
     parts.append(
         tag("a", "side by side", href=f"?{urlencode(link, errors='replace')}", data_side_by_side=True)
     )
-    return tag("p", join(_between(parts)), class_="line", role="status")
+    return join([tag("p", join(_between(parts)), class_="line", role="status"), _filter(apart)])
 
 
-def render_cell(cell: Cell | None, name: str) -> Markup:
-    """A second system's sign and score for the answer of a row."""
+def _filter(apart: int) -> Markup:
+    box = tag("input", type="checkbox", data_disagree=True, autocomplete="off")
+    number = tag("b", str(apart), data_count="disagree")
+    title = "show only the candidates that both judged, and of which one keeps what the other does not"
+    return tag("label", box, tag("span", "they disagree (", number, ")"), class_="apart", title=title)
+
+
+def render_cell(cell: Cell | None, column: Column) -> Markup:
+    """A second system's sign and score (or word) for the answer of a row."""
     if cell is None:
         return tag("span", class_="other")
     state, sign = cell_sign(cell)
     score = cell.candidate.p_right if cell.candidate else None
-    words = f"{name}: {LOST_WORDS.get(cell.lost, cell.lost)}"
+    words = f"{column.name}: {LOST_WORDS.get(cell.lost, cell.lost)}"
     return tag(
         "span",
         tag("span", sign, aria_hidden="true"),
-        "" if score is None else f" {score:.2f}",
+        "" if score is None else f" {score_text(score, says_words(column.trace))}",
         spoken(f" {words}"),
         class_=f"other {state}",
         title=words,

@@ -9,7 +9,15 @@ from rtv_core.records import EVIDENCE_SIZES, Evidence, Trace
 from rtv_core.settings import VerifierSettings
 from rtv_core.ui.marks import Row, candidate_key, gold_answers, is_given
 from rtv_core.ui.markup import Markup, escape, spoken, tag
-from rtv_core.ui.render.parts import ACCEPTED, LONGEST_MESSAGE, LONGEST_NAME, counted, numbers, states_of
+from rtv_core.ui.render.parts import (
+    ACCEPTED,
+    LONGEST_MESSAGE,
+    LONGEST_NAME,
+    counted,
+    numbers,
+    score_text,
+    states_of,
+)
 
 __all__ = ["can_take_away", "render_away", "render_no_whatif", "render_tools", "render_whatif"]
 
@@ -63,16 +71,26 @@ def render_away(place: int) -> Markup:
 
 
 def render_whatif(
-    row: Row, whole: float, removal: Removal, settings: VerifierSettings, turn: int, flip: Flip | None = None
+    row: Row,
+    whole: float,
+    removal: Removal,
+    settings: VerifierSettings,
+    turn: int,
+    flip: Flip | None = None,
+    plain: bool = False,
 ) -> Markup:
-    """The score before and after; `flip` if the smallest set was looked for. `turn` is the event's."""
+    """The score before and after; `flip` if the smallest set was looked for. `turn` is the event's.
+
+    Where the scores are `plain` words, they are shown as such.
+    """
     at = EVIDENCE_SIZES.index(settings.k)
     words: list[Markup | str | None] = [tag("span", _without(removal, flip), class_="what")]
     if removal.taken:
-        words += _scores(whole, removal.p_right, settings.tau)
+        words += _scores(whole, removal.p_right, settings.tau, plain)
     if abs(whole - row.p_right[at]) > ANOTHER_DAY:
-        kept = f"The kept verdict, {row.p_right[at]:.2f}, was made with other models or settings."
-        words.append(tag("span", kept, class_="quiet"))
+        kept = score_text(row.p_right[at], plain)
+        text = f"The kept verdict, {kept}, was made with other models or settings."
+        words.append(tag("span", text, class_="quiet"))
     if removal.taken:
         words += [_button("Undo", "undo"), _button("Put all back", "clear")]
     return tag(
@@ -115,18 +133,18 @@ def _named(taken: Sequence[int]) -> str:
     return f"passages {', '.join(places[:-1])} and {places[-1]}"
 
 
-def _scores(before: float, after: float, tau: float) -> list[Markup | str]:
+def _scores(before: float, after: float, tau: float, plain: bool) -> list[Markup | str]:
     above = after > tau
     sign, side = ("✓", "above") if above else ("–", "at or below")
     state = "accepted" if above else "rejected"
     flips = tag("b", " the verdict flips") if above != (before > tau) else None
     shown = tag(
         "span",
-        tag("b", f"{before:.2f}", class_="before"),
+        tag("b", score_text(before, plain), class_="before"),
         tag("span", " → ", aria_hidden="true"),
         spoken(" becomes "),
-        tag("b", f"{after:.2f}", class_="after"),
-        tag("span", f" ({after - before:+.2f})", class_="by"),
+        tag("b", score_text(after, plain), class_="after"),
+        None if plain else tag("span", f" ({after - before:+.2f})", class_="by"),
         class_="scores",
     )
     word = tag("span", tag("span", f"{sign} ", aria_hidden="true"), f"{side} tau {tau:.2f}", class_=state)
