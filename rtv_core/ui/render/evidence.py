@@ -57,8 +57,8 @@ def render_evidence(
     """What stands behind one candidate: its score for each k, and the evidence passages, best first.
 
     What language models said of it comes before the passages, what only they read after them. `typed` is
-    what a person typed to get here; the page knows by it which answer this one is to. Raises ValueError for an
-    answer that is no candidate: nothing was gathered for it.
+    what a person typed to get here; the page knows by it which answer this one is to. Raises ValueError for
+    an answer that is no candidate: nothing was gathered for it.
     """
     if row.index is None:
         raise ValueError(f"{row.answer!r} is no candidate; use render_mentions")

@@ -1,0 +1,135 @@
+"""Two verifiers in one view in a real Chromium: late opinions, the filter, keys, a verdict, both schemes."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from test_browser import CONTRAST
+from verifiers import QUESTION, VERDICTS, systems, two_verifiers
+
+from rtv_core.store.judgements import JudgementStore
+
+pytestmark = pytest.mark.browser
+
+OPINION = ".rtv-said-by-model .rtv-opinion .verdict"
+
+
+@pytest.fixture(scope="module")
+def workbench(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("two")
+    workbench = two_verifiers(folder, store=JudgementStore(folder / "rtv.db"))
+    yield workbench
+    workbench.server.close()
+
+
+@pytest.fixture(scope="module")
+def address(workbench):
+    from rtv_core.ui.app import build_app, launch_options
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    app = build_app(workbench, systems=systems())
+    app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options())
+    yield f"http://127.0.0.1:{port}/"
+    app.close()
+
+
+@pytest.fixture
+def page(engine):
+    """A page that did nothing wrong: no error, no dialog."""
+    wrong: list[str] = []
+    page = engine.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(60_000)
+    page.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    yield page
+    page.close()
+    assert wrong == []
+
+
+def explore(page, address, **more: object) -> None:
+    page.goto(f"{address}?{urlencode({'q': QUESTION, **more})}")
+    page.wait_for_selector(".rtv-head.evidence[data-complete='1']")
+
+
+def visible(page) -> set[str]:
+    return set(
+        page.eval_on_selector_all(
+            ".rtv-candidates > .row",
+            "rows => rows.filter(r => r.offsetParent).map(r => r.dataset.answer)",
+        )
+    )
+
+
+def choose(page, answer: str) -> None:
+    page.click(f'.row[data-answer="{answer}"]')
+    page.wait_for_function(
+        "answer => document.querySelector('.rtv-head.evidence q')?.textContent === answer", arg=answer
+    )
+
+
+def test_an_opinion_comes_to_the_candidate_on_screen_when_the_model_has_read(page, address):
+    explore(page, address, candidate="Mister Lonely")
+    assert page.locator(OPINION).count() == 0
+    page.select_option("[data-second]", VERDICTS)
+    page.wait_for_selector(OPINION)
+    assert "Yes 0.70" in page.inner_text(OPINION)
+    assert page.locator(".rtv-evidence .tag.fresh").count() > 0
+    assert page.locator(".rtv-evidence .tag.both").count() > 0
+    page.click(".rtv-exchanges summary >> nth=-1")
+    assert "Yes" in page.inner_text(".rtv-exchanges details[open] pre >> nth=-1")
+    page.select_option("[data-second]", "")
+    page.wait_for_selector(OPINION, state="detached")
+
+
+def test_the_filter_follows_tau_keys_and_a_verdict_and_is_in_the_link(page, address, workbench):
+    explore(page, address, second=VERDICTS)
+    page.wait_for_selector("[data-disagree]")
+    everything = visible(page)
+    page.check("[data-disagree]")
+    assert visible(page) == {"Kids", "Spring Breakers"}
+    assert page.inner_text("[data-count=disagree]") == "2"
+    page.evaluate("rtv.mark(0.2, 10, false)")
+    assert visible(page) == {"Kids"}
+    assert page.inner_text("[data-count=disagree]") == "1"
+    page.evaluate("rtv.mark(0.5, 10, false)")
+    page.keyboard.press("j")
+    page.wait_for_selector(".rtv-head.evidence q:has-text('Kids')")
+    page.keyboard.press("j")
+    page.wait_for_selector(".rtv-head.evidence q:has-text('Spring Breakers')")
+    page.wait_for_selector(f"{OPINION}.yes")
+    page.keyboard.press("3")
+    page.wait_for_selector(".rtv-saved")
+    page.wait_for_selector(".row[data-answer='Spring Breakers'] .tag.said")
+    assert visible(page) == {"Kids", "Spring Breakers"}
+    (judged,) = workbench.store.for_question(QUESTION)
+    assert (judged.answer, judged.label, judged.p_right) == ("Spring Breakers", "unlisted", 0.3)
+    page.wait_for_function("location.search.includes('disagree=1')")
+    page.reload()
+    page.wait_for_selector("[data-disagree]:checked")
+    assert visible(page) == {"Kids", "Spring Breakers"}
+    page.uncheck("[data-disagree]")
+    assert visible(page) == everything
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_text_is_readable_and_nothing_is_wider_than_the_screen(page, address, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        explore(page, address, second=VERDICTS)
+        page.wait_for_selector("[data-disagree]")
+        choose(page, "Kids")
+        page.wait_for_selector(".rtv-suspicious")
+        page.click(".rtv-exchanges summary >> nth=-1")
+        page.wait_for_timeout(200)
+        if folder := os.environ.get("RTV_SCREENSHOTS"):
+            page.screenshot(path=Path(folder) / f"verifiers-{width}-{scheme}.png", full_page=width < 800)
+        assert page.evaluate(CONTRAST) == [], scheme
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
