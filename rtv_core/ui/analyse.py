@@ -85,17 +85,19 @@ def add_analyse(
         who = signed_name(request)
         return analysing.make_file(workbench, analyses, event._data, seen(request), who)
 
-    last = {"trigger_mode": "always_last", **OPTIONS}
-    bridge.controls(draw_controls, None, controls, **last)
-    bridge.figures(draw_figures, None, figures, **last)
-    bridge.curves(draw_curves, None, curves, **last)
-    bridge.slices(draw_slices, None, slices, **last)
-    bridge.filter(draw_filter, None, filtering, trigger_mode="multiple", **OPTIONS)
-    bridge.people(draw_people, None, people, **last)
-    bridge.questions(draw_questions, None, questions, **last)
-    bridge.settle(settle, None, settled, trigger_mode="multiple", **OPTIONS)
-    bridge.unsettle(unsettle, None, settled, trigger_mode="multiple", **OPTIONS)
-    bridge.file(save, None, file, trigger_mode="multiple", **OPTIONS)
+    # Each request must arrive with its own event: the page's script sends a part's one at a time. (Gradio's
+    # "always_last" runs a deferred request with the event of an earlier one.)
+    each = {"trigger_mode": "multiple", **OPTIONS}
+    bridge.controls(draw_controls, None, controls, **each)
+    bridge.figures(draw_figures, None, figures, **each)
+    bridge.curves(draw_curves, None, curves, **each)
+    bridge.slices(draw_slices, None, slices, **each)
+    bridge.filter(draw_filter, None, filtering, **each)
+    bridge.people(draw_people, None, people, **each)
+    bridge.questions(draw_questions, None, questions, **each)
+    bridge.settle(settle, None, settled, **each)
+    bridge.unsettle(unsettle, None, settled, **each)
+    bridge.file(save, None, file, **each)
 
 
 def _part(name: str, value: str) -> gr.HTML:

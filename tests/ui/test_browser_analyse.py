@@ -212,6 +212,7 @@ def test_a_filter_is_made_saved_found_again_applied_deleted_and_brought_back(vis
     assert page.locator("[data-filter=apply]").count() == 0
     page.click("[data-filter=undo]")
     page.wait_for_selector("[data-filter=apply]:has-text('hard ones')")
+    page.click(".rtv-builder summary")
     page.fill("[data-condition=value]", "x")
     page.select_option("[data-condition=column]", "gold")
     page.click("[data-filter=add]")
