@@ -18,6 +18,7 @@ from rtv_core.ui.admin import Access, add_admin
 from rtv_core.ui.analyse import add_analyse
 from rtv_core.ui.annotate import add_annotate
 from rtv_core.ui.compare import add_compare
+from rtv_core.ui.documents import Receiver, Room, add_documents
 from rtv_core.ui.explore import add_explore
 from rtv_core.ui.guard import Guard, read_site
 from rtv_core.ui.markup import join
@@ -27,8 +28,25 @@ from rtv_core.ui.workbench import Workbench
 __all__ = ["build_app", "check_host", "is_local", "launch_options", "serve"]
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
-STYLES = ("style.css", "present.css", "annotate.css", "analyse.css", "compare.css", "admin.css")
-SCRIPTS = ("keys.js", "present.js", "annotate.js", "analyse.js", "whatif.js", "compare.js", "admin.js")
+STYLES = (
+    "style.css",
+    "present.css",
+    "annotate.css",
+    "analyse.css",
+    "compare.css",
+    "documents.css",
+    "admin.css",
+)
+SCRIPTS = (
+    "keys.js",
+    "present.js",
+    "annotate.js",
+    "analyse.js",
+    "whatif.js",
+    "compare.js",
+    "documents.js",
+    "admin.js",
+)
 
 
 def build_app(
@@ -36,11 +54,12 @@ def build_app(
     shared: bool = False,
     accounts: Accounts | None = None,
     systems: Systems | None = None,
+    room: Room | None = None,
 ) -> gr.Blocks:
     """The pages over a workbench; serve them with `launch(**launch_options())`.
 
     `shared` pages have a way to sign out, and a page for the admins among the `accounts`. `systems` can be
-    compared with; without them, the recaller alone.
+    compared with; without them, the recaller alone. `room` is where documents are made into indexes.
     """
     systems = systems or Systems(offers())
     access = Access(shared, accounts)
@@ -60,6 +79,7 @@ def build_app(
                 add_analyse(workbench, access.allows)
             with gr.Tab("Compare", id="compare", elem_id="rtv-compare"):
                 add_compare(workbench, systems)
+            add_documents(room or Room(workbench), access, app)
             add_admin(workbench, access, app)
             with gr.Tab("About", id="about", elem_id="rtv-about"):
                 gr.Markdown(_asset("about.md"), elem_classes="rtv-prose")
@@ -68,11 +88,15 @@ def build_app(
     return app
 
 
-def launch_options(sites: Sequence[str] = (), sign_in: SignIn | None = None) -> dict[str, object]:
+def launch_options(
+    sites: Sequence[str] = (),
+    sign_in: SignIn | None = None,
+    receiver: Middleware | None = None,
+) -> dict[str, object]:
     """How `Blocks.launch` must be called: our look, nothing shared, recorded or reported, no file served.
 
     `sites` are the origins (from `read_site`) that people use besides the address itself. With `sign_in`
-    nobody sees anything before signing in.
+    nobody sees anything before signing in. Documents are handed in to the `receiver`, if there is one.
     """
     return {
         "theme": gr.themes.Base(
@@ -85,12 +109,12 @@ def launch_options(sites: Sequence[str] = (), sign_in: SignIn | None = None) -> 
         "enable_monitoring": False,
         "footer_links": [],
         "allowed_paths": [],
-        "max_file_size": 1,  # bytes: nothing on these pages is uploaded
+        "max_file_size": 1,  # bytes: nothing comes in by Gradio; `Receiver` takes documents
         "app_kwargs": {
             "openapi_url": None,
             "docs_url": None,
             "redoc_url": None,
-            "middleware": [Middleware(Guard, sites, sign_in)],
+            "middleware": [Middleware(Guard, sites, sign_in), *([receiver] if receiver else [])],
         },
         "auth_dependency": None if sign_in is None else signed_in_name,
         "show_error": False,
@@ -122,11 +146,13 @@ def serve(
         accounts.names()
     _check_port(host, port)
     name = f"[{host}]" if ":" in host else host
+    room = Room(workbench)
     options = launch_options(
         [read_site(site) for site in (f"http://{name}:{port}", *sites)],
         None if accounts is None else SignIn(accounts),
+        Middleware(Receiver, room, Access(accounts is not None, accounts)),
     )
-    app = build_app(workbench, accounts is not None, accounts, systems)
+    app = build_app(workbench, accounts is not None, accounts, systems, room)
     app.launch(server_name=name, server_port=port, inbrowser=open_browser, **options)
 
 

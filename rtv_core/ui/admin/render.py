@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import shlex
-from datetime import datetime
 from pathlib import Path
 
 from rtv_core.store.backups import Backup, backup_folder
@@ -14,14 +12,13 @@ from rtv_core.ui.analysis.tables import note, section, short, table
 from rtv_core.ui.markup import Markup, escape, tag
 from rtv_core.ui.render.frame import render_message
 from rtv_core.ui.render.parts import LONGEST_ANSWER, counted
+from rtv_core.ui.render.server import bar, command, moment, none_yet, quoted, size_text, time_left
 
 __all__ = ["render_board", "render_refused"]
 
 CLAIMS_SHOWN = 100
 BACKUPS_SHOWN = 50
 LONGEST_NAME = 200
-PROGRAM = "python -m rtv_core"
-UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def render_refused(text: str) -> Markup:
@@ -52,7 +49,7 @@ def _page(*parts: Markup) -> Markup:
 
 def _claims(held: tuple[Held, ...]) -> Markup:
     if not held:
-        return section("Claims", _empty("Nobody holds an item just now."), name="claims")
+        return section("Claims", none_yet("Nobody holds an item just now."), name="claims")
     rows = [_claim(h) for h in held[:CLAIMS_SHOWN]]
     columns = ("item", "annotator", "queue", "since", "end it")
     more = len(held) - len(rows)
@@ -87,7 +84,7 @@ def _claim(held: Held) -> tuple[Markup | str, ...]:
         tag("span", f"item {claim.place}", class_="quiet"),
         class_="item",
     )
-    return item, short(claim.annotator), short(held.queue.name, LONGEST_NAME), _moment(claim.at), release
+    return item, short(claim.annotator), short(held.queue.name, LONGEST_NAME), moment(claim.at), release
 
 
 # Progress
@@ -96,7 +93,7 @@ def _claim(held: Held) -> tuple[Markup | str, ...]:
 def _progress(board: Board) -> Markup:
     if not board.work:
         text = "There is no queue yet. Draw one on the page Annotate, or by "
-        return section("Progress", _empty(text, _command("queue draw --run NAME")), name="progress")
+        return section("Progress", none_yet(text, command("queue draw --run NAME")), name="progress")
     more = f"{counted(board.left_out, 'older queue')} not shown." if board.left_out else ""
     return section("Progress", *map(_work, board.work), note(more) if more else None, name="progress")
 
@@ -111,40 +108,27 @@ def _work(work: Work) -> Markup:
         class_="head",
     )
     done = tag("span", f"{work.finished:,} of {counted(items, 'item')} finished", class_="count")
-    bar = _bar(work.finished, items, "finished items")
+    whole = bar(work.finished, items, "finished items")
     people = [_person(person) for person in work.people]
     columns = ("annotator", "judged", "still wanted", "pace", "time left", "last verdict")
-    made = table("What each annotator did", columns, people) if people else _empty("Nobody has begun.")
-    return tag("div", head, tag("p", bar, done, class_="whole"), made, class_="work")
+    made = table("What each annotator did", columns, people) if people else none_yet("Nobody has begun.")
+    return tag("div", head, tag("p", whole, done, class_="whole"), made, class_="work")
 
 
 def _person(person: Contribution) -> tuple[Markup | str, ...]:
     progress = person.progress
     return (
         short(person.annotator),
-        tag("span", _bar(progress.done, progress.total, "judged"), f"{progress.done:,}", class_="done"),
+        tag("span", bar(progress.done, progress.total, "judged"), f"{progress.done:,}", class_="done"),
         f"{progress.left:,}",
         "–" if progress.seconds_each is None else f"{progress.seconds_each:.0f} s each",
         _time_left(progress),
-        _moment(person.last_at) if person.last_at else "–",
+        moment(person.last_at) if person.last_at else "–",
     )
 
 
 def _time_left(progress: Progress) -> str:
-    if not progress.left or progress.seconds_left is None:
-        return "–"
-    minutes = max(round(progress.seconds_left / 60), 1)
-    return f"{minutes} min" if minutes < 90 else f"{minutes / 60:.1f} h"
-
-
-def _bar(done: int, of: int, label: str) -> Markup:
-    return tag(
-        "span",
-        tag("i", style=f"width:{100 * done / of if of else 100:.1f}%"),
-        class_="bar",
-        role="img",
-        aria_label=f"{label}: {done:,} of {of:,}",
-    )
+    return "–" if not progress.left or progress.seconds_left is None else time_left(progress.seconds_left)
 
 
 # Backups
@@ -160,7 +144,7 @@ def _backups(board: Board) -> Markup:
     return section(
         "Backups",
         tag("div", make, where, class_="make"),
-        listed or _empty("There is no backup yet."),
+        listed or none_yet("There is no backup yet."),
         note(f"{counted(more, 'older backup')} not shown.") if more else None,
         note(
             "Backups are restored by the command line only, to a file that is not there yet: nothing is "
@@ -172,17 +156,10 @@ def _backups(board: Board) -> Markup:
 
 def _backup(backup: Backup, store: Path) -> tuple[Markup | str, ...]:
     restored = store.with_name(f"{store.stem}-restored{store.suffix}")
-    restore = _command(f"judgements restore {_quoted(backup.path)} --store {_quoted(restored)}")
-    serve = _command(f"serve --store {_quoted(restored)}")
+    restore = command(f"judgements restore {quoted(backup.path)} --store {quoted(restored)}")
+    serve = command(f"serve --store {quoted(restored)}")
     commands = tag("details", tag("summary", "Command"), restore, serve)
-    return _moment(backup.at), short(backup.path.name, LONGEST_NAME), _size(backup.size), commands
-
-
-def _size(size: int) -> str:
-    value, unit = float(size), 0
-    while value >= 1000 and unit < len(UNITS) - 1:
-        value, unit = value / 1000, unit + 1
-    return f"{value:.1f} {UNITS[unit]}" if unit else f"{size} bytes"
+    return moment(backup.at), short(backup.path.name, LONGEST_NAME), size_text(backup.size), commands
 
 
 # Accounts
@@ -192,21 +169,21 @@ def _accounts(board: Board) -> Markup:
     if board.accounts is None or board.accounts_file is None:
         return section(
             "Accounts",
-            _empty(
+            none_yet(
                 "Nobody signs in here: only this machine reaches the server, and everyone on it sees this "
                 "page. To work with others, add accounts and serve the pages with them:"
             ),
-            _command("accounts add NAME --admin --file people.json"),
-            _command("serve --auth people.json"),
+            command("accounts add NAME --admin --file people.json"),
+            command("serve --auth people.json"),
             name="accounts",
         )
-    file = _quoted(board.accounts_file)
+    file = quoted(board.accounts_file)
     commands = (
         ("add one", f"accounts add NAME --file {file}"),
         ("add an admin, who sees this page", f"accounts add NAME --admin --file {file}"),
         ("take one away; its verdicts stay", f"accounts remove NAME --file {file}"),
     )
-    listed = (tag("div", tag("dt", what), tag("dd", _command(how))) for what, how in commands)
+    listed = (tag("div", tag("dt", what), tag("dd", command(how))) for what, how in commands)
     return section(
         "Accounts",
         table("Who can sign in", ("name", "rights"), [_account(a) for a in board.accounts], class_="names"),
@@ -218,24 +195,3 @@ def _accounts(board: Board) -> Markup:
 
 def _account(account: Account) -> tuple[Markup | str, ...]:
     return short(account.name), tag("b", "admin") if account.admin else "annotator"
-
-
-# Parts
-
-
-def _empty(*words: str | None) -> Markup:
-    return tag("p", *words, class_="none")
-
-
-def _command(text: str) -> Markup:
-    return tag("code", f"{PROGRAM} {text}", class_="command")
-
-
-def _quoted(path: Path) -> str:
-    return shlex.quote(str(path))
-
-
-def _moment(at: str) -> Markup:
-    """A time (ISO 8601) in the server's time zone."""
-    moment = datetime.fromisoformat(at).astimezone()
-    return tag("time", f"{moment:%Y-%m-%d %H:%M}", datetime=at)
