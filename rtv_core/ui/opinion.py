@@ -13,7 +13,15 @@ from rtv_core.ui.beside import Beside
 from rtv_core.ui.marks import Row
 from rtv_core.ui.workbench import Workbench
 
-__all__ = ["NO_OPINIONS", "Opinion", "Opinions", "judging_exchanges", "opinion_on", "opinions_of"]
+__all__ = [
+    "NO_OPINIONS",
+    "Opinion",
+    "Opinions",
+    "judging_exchanges",
+    "only_words",
+    "opinion_on",
+    "opinions_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,11 @@ def judging_exchanges(system: object, trace: Trace) -> tuple[Exchange, ...]:
     """The questions and judgements of a system's trace; nothing where it asked no language model."""
     pipeline = getattr(system, "pipeline", None)
     return tuple(e for e in exchanges_behind(pipeline, trace) if e.stage != "read")
+
+
+def only_words(exchanges: Sequence[Exchange]) -> bool:
+    """Whether all that was judged was judged by a plain word."""
+    return {e.method for e in exchanges if e.stage == "judge" and e.p_yes is not None} == {"word"}
 
 
 def opinions_of(workbench: Workbench, trace: Trace, beside: Beside | None, row: Row) -> Opinions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import gradio as gr
@@ -17,7 +18,7 @@ from rtv_core.ui import checks, render
 from rtv_core.ui.beside import Beside, set_beside
 from rtv_core.ui.disagreement import disagreements
 from rtv_core.ui.markup import Markup
-from rtv_core.ui.opinion import judging_exchanges
+from rtv_core.ui.opinion import judging_exchanges, only_words
 from rtv_core.ui.session import Run, Session, draw_candidates, read_knobs, said_of
 from rtv_core.ui.workbench import Workbench
 
@@ -105,6 +106,9 @@ def column_of(workbench: Workbench, systems: Systems, session: Session, name: st
 def _beside(workbench: Workbench, systems: Systems, session: Session, name: str) -> Beside:
     column = column_of(workbench, systems, session, name)
     exchanges = judging_exchanges(systems.get(name, workbench), column.trace)
+    if only_words(exchanges):  # the server turned out to give no log-probabilities
+        provenance = MappingProxyType({**column.trace.provenance, "scores": "words"})
+        column = replace(column, trace=column.trace.grown(provenance=provenance))
     return replace(set_beside(session.trace, column, session.places), exchanges=exchanges)
 
 

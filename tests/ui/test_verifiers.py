@@ -136,8 +136,10 @@ def test_the_filter_counts_what_the_rows_say(open_workbench) -> None:
     assert {re.search(r'data-key="(\w+)"', row)[1] for row in apart} == found
 
 
-def test_a_plain_word_is_a_word_on_the_rows_and_by_the_candidate(open_workbench) -> None:
-    workbench = open_workbench(words=True)
+@pytest.mark.parametrize("foreseen", [True, False])
+def test_a_plain_word_is_a_word_on_the_rows_and_by_the_candidate(open_workbench, foreseen) -> None:
+    workbench = open_workbench(words=foreseen)
+    workbench.server.logprobs = False
     run, answers = asked(workbench)
     done = beside(workbench, run, answers.session)
     rows = rows_of(done.candidates)
