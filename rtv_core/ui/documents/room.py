@@ -16,6 +16,7 @@ from rtv_core.retrieval.dense import Encoder
 from rtv_core.retrieval.index import build_index
 from rtv_core.retrieval.lock import alone
 from rtv_core.ui.documents.work import Report, Worker
+from rtv_core.ui.render.parts import counted
 from rtv_core.ui.workbench import Workbench
 
 __all__ = ["ENCODING", "READING", "WRITING", "Room"]
@@ -93,7 +94,7 @@ class Room:
             with alone(collections.folder / "building.lock", BUSY):
                 manifest = build_index(corpus, out, encoder, progress, overwrite=True)
                 collections.note_built(collection_id, stamp)
-            return f"The index is made: {manifest.passages:,} passages."
+            return f"The index is made: {counted(manifest.passages, 'passage')}."
 
         _quiet_pypdf()
         self.worker.start("build", collection_id, collections.get(collection_id).name, task)
