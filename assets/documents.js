@@ -18,6 +18,7 @@
   let queue = []; // files that wait for their collection
   let sending = false;
   let refused = []; // what was not taken, said until the next files
+  let serial = ""; // of the last drawing
   let again = ""; // what to focus after the page was drawn
 
   const part = () => document.getElementById("rtv-documents-board");
@@ -49,8 +50,10 @@
     part().removeAttribute("aria-busy");
   }
 
+  // Only the server's own drawings count: what is said of files being sent changes the same part.
   function drawn() {
-    if (!board()) return;
+    if (!board() || board().dataset.serial === serial) return;
+    serial = board().dataset.serial;
     calm();
     address();
     const next = again && part().querySelector(`[data-documents="${again}"]`);
@@ -178,7 +181,7 @@
   document.addEventListener("click", (event) => {
     const button = event.target.closest("#rtv-documents button[data-documents]");
     if (!button || sending || "busy" in part().dataset) return;
-    const { documents: name, collection, file, serial, sure } = button.dataset;
+    const { documents: name, collection, file, sure } = button.dataset;
     const what = [name, collection, file].join(" ");
     if (clicked === what && performance.now() - clickedAt < DOUBLE) return;
     clicked = what;
@@ -192,7 +195,7 @@
     const data = {};
     if (collection !== undefined) data.collection = collection;
     if (file !== undefined) data.file = file;
-    if (serial !== undefined) data.serial = Number(serial);
+    if (button.dataset.serial) data.serial = Number(button.dataset.serial);
     if (name === "columns") Object.assign(data, columns(button.closest(".columns")));
     ask(name, data);
   });
@@ -237,7 +240,7 @@
     }
     if (watched !== part()) {
       watched = part();
-      new MutationObserver(drawn).observe(watched, { childList: true });
+      new MutationObserver(drawn).observe(watched, { childList: true, subtree: true });
       new MutationObserver(look).observe(work(), { childList: true, subtree: true });
     }
     if (rtv.page && rtv.page() === "documents") begin();

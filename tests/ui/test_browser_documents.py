@@ -1,0 +1,71 @@
+"""The Documents page in a real Chromium: hand files in, see what they give, build, find the index listed."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+from encoders import WordEncoder
+from runs import on_disk
+from starlette.middleware import Middleware
+
+from rtv_core.retrieval.index import open_index
+from rtv_core.ui.admin import Access
+from rtv_core.ui.app import build_app, launch_options
+from rtv_core.ui.documents import Receiver, Room
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<img src=x onerror=alert(1)> ${alert(1)} {{7*7}}"
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory) -> Room:
+    return Room(on_disk(tmp_path_factory.mktemp("store") / "rtv.db"), WordEncoder)
+
+
+@pytest.fixture(scope="module")
+def address(room):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    receiver = Middleware(Receiver, room, Access(False))
+    app = build_app(room._workbench, room=room)
+    options = launch_options(receiver=receiver)
+    app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **options)
+    yield f"http://127.0.0.1:{port}/"
+    app.close()
+
+
+def test_two_files_are_handed_in_read_built_and_listed(browser, address, room, tmp_path):
+    (tmp_path / "note.md").write_text(f"# Bridge\n\nIt was built in 1894. `{HOSTILE}`", encoding="utf-8")
+    (tmp_path / "rows.csv").write_text("Nr,Inhalt\n7,The castle burnt in 1701.\n", encoding="utf-8")
+    (tmp_path / "tool.exe").write_bytes(b"MZ")
+    page, wrong = browser.new_page(), []
+    page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.set_default_timeout(60_000)
+    page.goto(f"{address}?page=documents")
+    page.fill("[data-name]", "Town history")
+    files = [tmp_path / name for name in ("note.md", "rows.csv", "tool.exe")]
+    page.set_input_files("input[data-files]", files)
+    page.wait_for_selector("text=1 passage from 1 of 2 documents")
+    assert "tool.exe is of no form that can be read." in page.inner_text(".sending")
+    page.click("summary:has-text('First passage')")
+    assert HOSTILE in page.inner_text(".told ol")
+    page.select_option("select[data-column=text]", "Inhalt")
+    page.click("text=Use these columns")
+    page.wait_for_selector("text=2 passages from 2 of 2 documents")
+    page.click("button:has-text('Build the index')")
+    page.wait_for_selector("#rtv-documents-work:has-text('The index is made: 2 passages.')")
+    assert "serve --index" in page.inner_text(".rtv-documents dl")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.reload()
+    page.wait_for_selector("h2:has-text('Town history')")
+    page.click("text=All collections")
+    page.wait_for_selector(".rtv-documents [data-section=collections] td:has-text('✓ 2 passages')")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.close()
+    assert wrong == []
+    assert len(open_index(room.collections.index("town-history"))) == 2
