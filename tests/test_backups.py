@@ -83,6 +83,38 @@ def test_a_backup_made_while_others_write_is_whole_and_has_all_that_was_saved_be
     assert len(list_backups(store.path)) == 3
 
 
+def test_a_backup_made_while_others_write_is_restored_with_all_that_was_saved_and_goes_on(
+    store: JudgementStore, tmp_path: Path
+) -> None:
+    saved: list[str] = []
+    ended = threading.Event()
+
+    def write() -> None:
+        for number in range(1000):
+            if ended.is_set():
+                return
+            judge(store, f"writer {number}")
+            saved.append(f"writer {number}")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        while not saved:
+            ended.wait(0.005)
+        before = set(saved)
+        made = make_backup(store)
+    finally:
+        ended.set()
+        writer.join()
+    restore(made.path, tmp_path / "again.db")
+    again = JudgementStore(tmp_path / "again.db")
+    restored = {judgement.annotator for judgement in again.current()}
+    assert before <= restored <= set(saved)
+    assert again.load_trace(again.traces("Who?")[0]) == TRACE
+    judge(again, "afterwards")
+    assert again.undo(again.traces("Who?")[0], "afterwards").annotator == "afterwards"
+
+
 def test_two_backups_of_one_second_have_two_names_and_the_first_stays(store: JudgementStore) -> None:
     judge(store, "Ann")
     first = make_backup(store, lambda: NOON)

@@ -33,6 +33,8 @@ from rtv_core.store.importing import Imported, import_judgements
 from rtv_core.store.judgements import JudgementStore
 from rtv_core.store.merging import merge
 from rtv_core.store.migrations import STEPS, migrate, version
+from rtv_core.store.queues import QueueStore
+from rtv_core.store.runs import RunStore
 from rtv_core.store.supports import out_of_note, quoted
 from rtv_core.store.traces import trace_row
 
@@ -277,6 +279,26 @@ def test_a_migration_that_is_cut_off_leaves_the_old_file(tmp_path: Path) -> None
     with closing(sqlite3.connect(path)) as db, pytest.raises(RuntimeError, match="power"):
         migrate(Database(db, execute_plugins=False), (*STEPS, stop))
     assert dump(path) == before
+
+
+def test_a_file_of_version_2_is_read_and_written(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    script = (Path(__file__).parent / "data" / "judgements_v2.sql").read_text(encoding="utf-8")
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript(script)
+    queues, store = QueueStore(path), JudgementStore(path)
+    (queue,), (run,) = queues.queues(), RunStore(path).runs()
+    assert (queue.run_id, queue.plan.count, run.name, run.questions) == (run.id, 2, "first", 1)
+    typed, listed = store.current()
+    assert (typed.answer, typed.note) == ("June 20, 2001", "seen")
+    assert typed.support == Support("p1", 20, 33, "June 20, 2001")
+    assert (listed.answer, listed.gold, listed.support) == ("1995", "1995", None)
+    progress = queues.progress(queue.id, "Ann")
+    assert (progress.done, progress.left, progress.skipped, progress.seconds_each) == (1, 1, 1, 1)
+    assert queues.next(queue.id, "Ann").answer == "2012"
+    assert queues.undo(queue.id, "Ann").answer == "June 20, 2001"
+    assert queues.redo(queue.id, "Ann").answer == "June 20, 2001"
+    assert store.load_trace(typed.trace_id).question.text == typed.question
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
