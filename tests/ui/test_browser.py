@@ -118,7 +118,8 @@ def visit(browser, address):
     visit = Visit(browser, address)
     yield visit
     visit.page.close()
-    assert visit.wrong == []
+    # Gradio aborts a request under way when the page leaves: an "AbortError" is no fault of the page.
+    assert [error for error in visit.wrong if "AbortError" not in error] == []
 
 
 def choose(visit, answer: str) -> None:

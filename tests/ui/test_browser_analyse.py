@@ -76,7 +76,8 @@ def visit(browser, address):
     visit.page.set_viewport_size({"width": 1280, "height": 800})
     yield visit
     visit.page.close()
-    assert visit.wrong == []
+    # Gradio aborts a request under way when the page leaves: an "AbortError" is no fault of the page.
+    assert [error for error in visit.wrong if "AbortError" not in error] == []
 
 
 def test_a_figure_opens_its_questions_and_the_address_brings_them_back(visit):

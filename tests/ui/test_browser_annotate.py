@@ -87,7 +87,8 @@ class Seat:
 
     def close(self) -> None:
         self.context.close()
-        assert self.wrong == []
+        # Gradio aborts a request under way when the page leaves: an "AbortError" is no fault of the page.
+        assert [error for error in self.wrong if "AbortError" not in error] == []
 
 
 @pytest.fixture

@@ -60,7 +60,8 @@ def page(engine):
     page.on("pageerror", lambda error: wrong.append(str(error)))
     yield page
     page.close()
-    assert wrong == []
+    # Gradio aborts a request under way when the page leaves: an "AbortError" is no fault of the page.
+    assert [error for error in wrong if "AbortError" not in error] == []
 
 
 def explore(page, address, **more: object) -> None:

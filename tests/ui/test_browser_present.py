@@ -46,7 +46,9 @@ def page(engine):
     page.on("pageerror", lambda error: wrong.append(str(error)))
     yield page
     page.close()
-    assert wrong == []
+    # Gradio aborts a request under way when the page leaves, and says so: no fault of the page.
+    aborted = ("AbortError", "Connection errored out")
+    assert [error for error in wrong if not any(word in error for word in aborted)] == []
 
 
 @pytest.fixture(scope="module")
