@@ -2,11 +2,11 @@
 
 import os
 import shutil
-import socket
 import sys
 from pathlib import Path
 
 import pytest
+from chromium import served, watch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -51,14 +51,25 @@ def browser(chromium, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def address(workbench):
+def systems():
+    """The systems that the pages compare with: those of every server, unless a module has its own."""
+    return None
+
+
+@pytest.fixture(scope="module")
+def address(workbench, systems):
     """Where the pages over the module's own `workbench` are served."""
     from rtv_core.ui.app import build_app, launch_options
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    app = build_app(workbench)
-    app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options())
-    yield f"http://127.0.0.1:{port}/"
-    app.close()
+    with served(build_app(workbench, systems=systems), **launch_options()) as own:
+        yield f"{own}/"
+
+
+@pytest.fixture
+def page(engine):
+    """A page that did nothing wrong: no alert, no error."""
+    page = engine.new_page(viewport={"width": 1280, "height": 800})
+    wrong = watch(page)
+    yield page
+    page.close()
+    assert wrong == []

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from chromium import watch
 from fakes import FakeWorkbench, MemoryStore
 
 from rtv_core.records import Passage, Question
@@ -73,13 +74,7 @@ class Visit:
 
     def __init__(self, browser, address: str) -> None:
         self.page, self.address = browser.new_page(), address
-        self.page.set_default_timeout(60_000)
-        self.wrong: list[str] = []
-        self.page.on(
-            "dialog", lambda dialog: (self.wrong.append(f"dialog {dialog.message}"), dialog.dismiss())
-        )
-        self.page.on("console", lambda m: self.wrong.append(m.text) if m.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.wrong = watch(self.page)
         self.page.on("request", self._check)
 
     def _check(self, request) -> None:
@@ -118,8 +113,7 @@ def visit(browser, address):
     visit = Visit(browser, address)
     yield visit
     visit.page.close()
-    # Gradio aborts a request under way when the page leaves: an "AbortError" is no fault of the page.
-    assert [error for error in visit.wrong if "AbortError" not in error] == []
+    assert visit.wrong == []
 
 
 def choose(visit, answer: str) -> None:

@@ -76,8 +76,7 @@ def visit(browser, address):
     visit.page.set_viewport_size({"width": 1280, "height": 800})
     yield visit
     visit.page.close()
-    # Gradio aborts a request under way when the page leaves: an "AbortError" is no fault of the page.
-    assert [error for error in visit.wrong if "AbortError" not in error] == []
+    assert visit.wrong == []
 
 
 def test_a_figure_opens_its_questions_and_the_address_brings_them_back(visit):

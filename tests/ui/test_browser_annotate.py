@@ -6,6 +6,7 @@ import os
 from urllib.parse import urlencode
 
 import pytest
+from chromium import watch
 from desks import Bench, bench, questions_and_passages
 from fakes import FakeWorkbench
 
@@ -51,11 +52,8 @@ class Seat:
 
     def __init__(self, engine, address: str, width: int = 1280) -> None:
         self.context = engine.new_context(viewport={"width": width, "height": 800})
-        self.page, self.address, self.wrong = self.context.new_page(), address, []
-        self.page.set_default_timeout(60_000)
-        self.page.on("dialog", lambda d: (self.wrong.append(f"dialog {d.message}"), d.dismiss()))
-        self.page.on("console", lambda m: self.wrong.append(m.text) if m.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page, self.address = self.context.new_page(), address
+        self.wrong = watch(self.page)
 
     def open(self, queue: str, name: str) -> None:
         """Follow the link to a queue, and say who judges, all without a mouse."""
@@ -87,8 +85,7 @@ class Seat:
 
     def close(self) -> None:
         self.context.close()
-        # Gradio aborts a request under way when the page leaves: an "AbortError" is no fault of the page.
-        assert [error for error in self.wrong if "AbortError" not in error] == []
+        assert self.wrong == []
 
 
 @pytest.fixture

@@ -49,21 +49,6 @@ def workbench(tmp_path_factory):
     return Workbench(passages, r"April \d{1,2}, \d{4}|\b(?:19|20)\d\d\b", {}, (gold,), store=store)
 
 
-@pytest.fixture
-def page(engine):
-    """A page that did nothing wrong: no alert, no error, no request elsewhere."""
-    wrong: list[str] = []
-    page = engine.new_page(viewport={"width": 1280, "height": 800})
-    page.set_default_timeout(60_000)
-    page.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
-    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    yield page
-    page.close()
-    # Gradio aborts a request under way when the page leaves: an "AbortError" is no fault of the page.
-    assert [error for error in wrong if "AbortError" not in error] == []
-
-
 def explore(page, address, **more: object) -> None:
     page.goto(f"{address}?{urlencode({'q': ASKED, **more})}")
     page.wait_for_selector(".rtv-head.evidence[data-complete='1']")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
+from chromium import served
 from encoders import WordEncoder
 from runs import on_disk
 from starlette.middleware import Middleware
@@ -27,15 +26,10 @@ def room(tmp_path_factory) -> Room:
 
 @pytest.fixture(scope="module")
 def address(room):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     receiver = Middleware(Receiver, room, Access(False))
     app = build_app(room._workbench, room=room)
-    options = launch_options(receiver=receiver)
-    app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **options)
-    yield f"http://127.0.0.1:{port}/"
-    app.close()
+    with served(app, **launch_options(receiver=receiver)) as own:
+        yield f"{own}/"
 
 
 def test_two_files_are_handed_in_read_built_and_listed(browser, address, room, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from chromium import watch
 from fakes import FakeWorkbench
 
 from rtv_core.evaluation import run_questions
@@ -38,12 +39,8 @@ QUESTIONS = (
 @pytest.fixture(scope="module")
 def page(engine):
     """A page that did nothing wrong: no alert, no error, no request elsewhere."""
-    wrong: list[str] = []
     page = engine.new_page(viewport={"width": 1280, "height": 800})
-    page.set_default_timeout(60_000)
-    page.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
-    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: wrong.append(str(error)))
+    wrong = watch(page)
     yield page
     page.close()
     # Gradio aborts a request under way when the page leaves, and says so: no fault of the page.

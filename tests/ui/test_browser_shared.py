@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
 from argon2 import PasswordHasher
+from chromium import free_port, served
 from fakes import FakeWorkbench
 
 from rtv_core.accounts import Accounts
@@ -33,15 +32,11 @@ def shared(accounts):
 
     path = accounts.path.with_name("rtv.db")
     parts = {"store": JudgementStore(path), "runs": RunStore(path), "queues": QueueStore(path)}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
+    port = free_port()  # known beforehand: the site's own address is part of what is served
+    site = read_site(f"http://127.0.0.1:{port}")
     app = build_app(FakeWorkbench([], "", **parts), shared=True, accounts=accounts)
-    options = launch_options([read_site(address)], SignIn(accounts))
-    app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **options)
-    yield address
-    app.close()
+    with served(app, port, **launch_options([site], SignIn(accounts))) as own:
+        yield own
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -26,32 +25,9 @@ def workbench(tmp_path_factory):
     workbench.server.close()
 
 
-@pytest.fixture(scope="module")
-def address(workbench):
-    from rtv_core.ui.app import build_app, launch_options
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    app = build_app(workbench, systems=systems())
-    app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options())
-    yield f"http://127.0.0.1:{port}/"
-    app.close()
-
-
-@pytest.fixture
-def page(engine):
-    """A page that did nothing wrong: no error, no dialog."""
-    wrong: list[str] = []
-    page = engine.new_page(viewport={"width": 1280, "height": 800})
-    page.set_default_timeout(60_000)
-    page.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
-    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    yield page
-    page.close()
-    # Gradio aborts a request under way when the page leaves: an "AbortError" is no fault of the page.
-    assert [error for error in wrong if "AbortError" not in error] == []
+@pytest.fixture(scope="module", name="systems")
+def both_systems():
+    return systems()
 
 
 def explore(page, address, **more: object) -> None:

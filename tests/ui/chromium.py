@@ -1,0 +1,34 @@
+"""What the browser tests share: pages served on a free port, and a list of what a page did wrong."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextmanager
+def served(app: Any, port: int | None = None, **options: Any) -> Iterator[str]:
+    """The address, without a slash at its end, at which a Gradio app is served meanwhile."""
+    port = port or free_port()
+    app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **options)
+    yield f"http://127.0.0.1:{port}"
+    app.close()
+
+
+def watch(page: Any) -> list[str]:
+    """What a page does wrong from now on: dialogs, which are dismissed, and errors. The list grows."""
+    found: list[str] = []
+    page.set_default_timeout(60_000)
+    page.on("dialog", lambda dialog: (found.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on("console", lambda m: found.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: found.append(str(error)))
+    return found
