@@ -18,7 +18,7 @@ from rtv_core.pipeline import Pipeline, check_question
 from rtv_core.recall.prompted import Listed, PromptedRecaller, readings_of, unite_answers
 from rtv_core.records import Question, Trace
 
-__all__ = ["PromptedPipeline", "SecondVerifier", "exchanges_behind", "says_words"]
+__all__ = ["PromptedPipeline", "SecondVerifier", "exchanges_behind", "says_words", "score_text"]
 
 STEP = 20
 """Passages read, or candidates judged, between two traces."""
@@ -141,6 +141,11 @@ class SecondVerifier:
 def says_words(trace: Trace) -> bool:
     """Whether the scores of a trace are plain words (1 for Yes, 0 for No), never to be shown as numbers."""
     return trace.provenance.get("scores") == "words"
+
+
+def score_text(p_right: float, words: bool) -> str:
+    """A validity score as it is shown; where scores are plain words (see `says_words`), the word."""
+    return ("Yes" if p_right > 0.5 else "No") if words else f"{p_right:.2f}"
 
 
 def exchanges_behind(pipeline: Pipeline, trace: Trace) -> list[Exchange]:

@@ -28,6 +28,7 @@ __all__ = [
     "T5Settings",
     "VerifierSettings",
     "load_settings",
+    "read_toml",
 ]
 
 LARGEST_RETRIEVAL = 1000
@@ -263,16 +264,21 @@ def load_settings(profile: str = "embedded", overrides: Sequence[str] = ()) -> S
     return settings.with_values(values)
 
 
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file that is there. Raises SettingError where it is none."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError(f"{path} is not valid TOML: {error}") from error
+
+
 def _read_profile(path: Path) -> Settings:
     built_in = ", ".join(PROFILES)
     if not path.is_file():
         raise MissingError(
             f"There is no profile {str(path)!r}. Use one of {built_in}, or the path of a TOML file."
         )
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError(f"{path} is not valid TOML: {error}") from error
+    tables = read_toml(path)
     system = tables.pop("system", "embedded")
     if system not in PROFILES:
         raise SettingError(f"{path}: system is {system!r}; it must be one of {built_in}.")

@@ -44,7 +44,7 @@ def command(
 
 
 def _print_answers(trace: Any, settings: Settings, evidence: int) -> None:
-    from rtv_core.ri2ver import says_words
+    from rtv_core.ri2ver import says_words, score_text
     from rtv_core.thresholds import judge
 
     predictions = judge(trace, settings.verifier)
@@ -58,9 +58,7 @@ def _print_answers(trace: Any, settings: Settings, evidence: int) -> None:
         note = (
             f"  (the best, though not above tau {settings.verifier.tau:.2f})" if prediction.fallback else ""
         )
-        score = f"{prediction.p_right:.2f}"
-        if words:
-            score = "Yes" if prediction.p_right > 0.5 else "No"
+        score = score_text(prediction.p_right, words)
         click.echo(f"{score:<4}  {prediction.answer}{note}")
         for passage in trace.evidence[prediction.index].passages[:evidence]:
             title = passage.hit.passage.title or "(no title)"

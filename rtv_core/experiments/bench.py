@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rtv_core.baselines.offers import Systems
-from rtv_core.baselines.systems import Baseline, OtherPipeline, settings_of
+from rtv_core.baselines.systems import Baseline, OtherPipeline, RerankThenRead, settings_of
 from rtv_core.errors import InputError
 from rtv_core.evaluation import OUR_SYSTEM, run_questions
 from rtv_core.pipeline import Pipeline
@@ -21,7 +21,7 @@ from rtv_core.store.runs import RunStore
 from rtv_core.thresholds import answers, judge
 from rtv_core.wire import to_json
 
-__all__ = ["OURS", "Bench", "Models"]
+__all__ = ["OURS", "Bench", "Models", "is_trained_reader"]
 
 OURS = "recall, then verify"
 """What the tables call the pipeline."""
@@ -157,3 +157,8 @@ class _Reading:
     settings: Settings
     provenance: Mapping[str, str]
     ask: Callable[[Question], Trace]
+
+
+def is_trained_reader(system: Baseline) -> bool:
+    """Whether a system reranks by what it was trained for, as JPR does, and then reads."""
+    return isinstance(system, RerankThenRead) and "oracle" not in system.name

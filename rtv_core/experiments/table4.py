@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rtv_core.baselines.systems import RerankThenRead
-from rtv_core.experiments.bench import OURS, Bench
+from rtv_core.experiments.bench import OURS, Bench, is_trained_reader
 from rtv_core.experiments.published import SOURCE, TABLE_4
 from rtv_core.experiments.table import Row, Table
 from rtv_core.experiments.tally import Tally, answer_values
@@ -21,8 +20,9 @@ def run(bench: Bench) -> Table:
         tally = Tally()
         for trace in bench.read_by(system):
             tally.add(trace.question, **answer_values(bench.predict(trace, system), trace.question))
-        trained = isinstance(system, RerankThenRead) and "oracle" not in system.name
-        rows.append(Row(system.name, _cells(tally, ours), TABLE_4["JPR"] if trained else ""))
+        rows.append(
+            Row(system.name, _cells(tally, ours), TABLE_4["JPR"] if is_trained_reader(system) else "")
+        )
     if not any(row.published == TABLE_4["JPR"] for row in rows):
         rows.append(Row("JPR", published=TABLE_4["JPR"]))
     rows.append(Row("Refuel", published=TABLE_4["Refuel"]))

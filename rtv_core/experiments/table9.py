@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rtv_core.baselines.systems import Baseline, RerankThenRead
-from rtv_core.experiments.bench import OURS, Bench
+from rtv_core.baselines.systems import Baseline
+from rtv_core.experiments.bench import OURS, Bench, is_trained_reader
 from rtv_core.experiments.published import SOURCE, TABLE_9
 from rtv_core.experiments.table import Row, Table
 from rtv_core.experiments.tally import Tally
@@ -22,9 +22,8 @@ def run(bench: Bench) -> Table:
     rows = [Row(OURS, (ours.mean("exact_match"), None), TABLE_9["RTV"])]
     for system in bench.baselines():
         tally = _scored(bench, system)
-        trained = isinstance(system, RerankThenRead) and "oracle" not in system.name
         cells = (tally.mean("exact_match"), ours.ahead(tally, "exact_match"))
-        rows.append(Row(system.name, cells, TABLE_9["JPR"] if trained else ""))
+        rows.append(Row(system.name, cells, TABLE_9["JPR"] if is_trained_reader(system) else ""))
     if not any(row.published == TABLE_9["JPR"] for row in rows):
         rows.append(Row("JPR", published=TABLE_9["JPR"]))
     rows.append(Row("FiD", published=TABLE_9["FiD"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from rtv_core.errors import MissingError, SettingError
 from rtv_core.records import EVIDENCE_SIZES
+from rtv_core.settings import read_toml
 from rtv_core.training.flat_loop import FlatLoop
 
 __all__ = ["RECIPES", "RecallPlan", "Recipe", "RetrievePlan", "VerifyPlan", "load_recipe", "recipe_names"]
@@ -117,10 +117,7 @@ def load_recipe(name: str, stage: str, overrides: Sequence[str] = ()) -> Recipe:
     if not path.is_file():
         names = ", ".join(recipe_names())
         raise MissingError(f"There is no recipe {name!r}. Use one of {names}, or the path of a TOML file.")
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError(f"{path} is not valid TOML: {error}") from error
+    tables = read_toml(path)
     if unknown := sorted(set(tables) - set(STAGES)):
         raise SettingError(f"{path}: there is no stage {unknown[0]!r}; use {', '.join(STAGES)}.")
     recipe = Recipe(STAGES[stage]).with_values(tables.get(stage, {}), f"{path.name} [{stage}]")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from rtv_core.records import LOST, Question, Trace
-from rtv_core.ri2ver import says_words
+from rtv_core.ri2ver import says_words, score_text
 from rtv_core.side_by_side import NOT_READ, Cell, Column, Line, align, lines_found
 from rtv_core.ui.marks import gold_answers
 from rtv_core.ui.markup import Markup, escape, join, spoken, tag
@@ -18,7 +18,6 @@ from rtv_core.ui.render.parts import (
     LONGEST_NAME,
     counted,
     empty_state,
-    score_text,
 )
 from rtv_core.ui.render.second import LOST_WORDS, cell_sign
 

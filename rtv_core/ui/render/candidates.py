@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rtv_core.records import EVIDENCE_SIZES, Trace
-from rtv_core.ri2ver import says_words
+from rtv_core.ri2ver import says_words, score_text
 from rtv_core.settings import VerifierSettings
 from rtv_core.ui.beside import Beside
 from rtv_core.ui.marks import Row, gold_answers, is_given
@@ -20,7 +20,6 @@ from rtv_core.ui.render.parts import (
     counted,
     empty_state,
     numbers,
-    score_text,
     states_of,
 )
 from rtv_core.ui.render.second import render_cell

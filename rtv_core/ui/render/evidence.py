@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rtv_core.evidence import is_fresh
 from rtv_core.records import EVIDENCE_SIZES, EvidencePassage, Hit, Trace
-from rtv_core.ri2ver import says_words
+from rtv_core.ri2ver import says_words, score_text
 from rtv_core.settings import VerifierSettings
 from rtv_core.text import find_answer
 from rtv_core.ui.marks import Row, is_given
@@ -22,7 +22,6 @@ from rtv_core.ui.render.parts import (
     empty_state,
     passage_text,
     passage_title,
-    score_text,
     states_of,
 )
 from rtv_core.ui.render.prompts import render_fresh

@@ -26,7 +26,6 @@ __all__ = [
     "numbers",
     "passage_text",
     "passage_title",
-    "score_text",
     "states_of",
 ]
 
@@ -70,11 +69,6 @@ def counted(number: int, noun: str) -> str:
 def numbers(values: Iterable[int]) -> str:
     """Numbers for a data attribute."""
     return " ".join(str(int(value)) for value in values)
-
-
-def score_text(p_right: float, words: bool) -> str:
-    """A validity score; where scores are plain words (`ri2ver.says_words`), the word."""
-    return ("Yes" if p_right > 0.5 else "No") if words else f"{p_right:.2f}"
 
 
 def states_of(trace: Trace, settings: VerifierSettings) -> dict[int | None, str]:

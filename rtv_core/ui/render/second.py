@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from rtv_core.records import Trace
-from rtv_core.ri2ver import says_words
+from rtv_core.ri2ver import says_words, score_text
 from rtv_core.settings import VerifierSettings
 from rtv_core.side_by_side import NOT_READ, Cell, Column
 from rtv_core.ui.beside import Beside
 from rtv_core.ui.marks import candidate_key, gold_answers
 from rtv_core.ui.markup import Markup, escape, join, spoken, tag
-from rtv_core.ui.render.parts import ACCEPTED, LONGEST_MESSAGE, LONGEST_NAME, score_text, states_of
+from rtv_core.ui.render.parts import ACCEPTED, LONGEST_MESSAGE, LONGEST_NAME, states_of
 
 __all__ = ["LOST_WORDS", "cell_sign", "render_cell", "render_second", "render_second_result"]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rtv_core.attack import Flip, Removal, of_title, supporters
 from rtv_core.records import EVIDENCE_SIZES, Evidence, Trace
+from rtv_core.ri2ver import score_text
 from rtv_core.settings import VerifierSettings
 from rtv_core.ui.marks import Row, candidate_key, gold_answers, is_given
 from rtv_core.ui.markup import Markup, escape, spoken, tag
@@ -15,7 +16,6 @@ from rtv_core.ui.render.parts import (
     LONGEST_NAME,
     counted,
     numbers,
-    score_text,
     states_of,
 )
 
