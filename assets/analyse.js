@@ -8,8 +8,6 @@
     ...["search", "questions", "settled", "file"],
   ];
   const FIGURES = ["figures", "curves", "slices", "people"];
-  const LATEST = ["controls", ...FIGURES, "questions"]; // one request at a time, then the last of those meanwhile
-  const LOST = 30000; // ms after which an answer is no longer waited for
   const NAME = "rtv-adjudicator";
   const DOUBLE = 400; // ms within which the same click counts once
   const TYPING = 150; // ms without a key before a search begins
@@ -35,8 +33,6 @@
   let turn = 0;
   let openedAt = 0;
   const wanted = {}; // by part, the number of its last request
-  const sent = {}; // by part, the request under way: its number, and when it left
-  const next = {}; // by part, what is asked for once that has been answered
   const focused = {}; // by part, how to find again what had the focus
   const saved = new Set();
   let stored = false; // whether the saved filters may have changed since the slices were asked for
@@ -59,22 +55,8 @@
       const element = host.contains(document.activeElement) && document.activeElement;
       focused[name] = element ? pathOf(element) : "";
     }
-    if (LATEST.includes(name) && sent[name] && performance.now() - sent[name].at < LOST) {
-      next[name] = more;
-      return;
-    }
-    sent[name] = { turn, at: performance.now() };
-    send(name, { ...view, offset, turn, ...more });
-  }
-
-  // Whether a part's answer has come, and what was asked for since is asked now.
-  function answered(name, number) {
-    if (!sent[name] || number < sent[name].turn) return;
-    delete sent[name];
-    if (!(name in next)) return;
-    const more = next[name];
-    delete next[name];
-    ask(name, more);
+    const mine = turn;
+    send(name, () => ({ ...view, offset, turn: mine, ...more }));
   }
 
   function askFigures() {
@@ -131,7 +113,6 @@
     if (name === "questions") search();
     if (name === "file") saveFile(made);
     pressed();
-    answered(name, Number(made.dataset.turn));
   }
 
   function takeControls(host) {

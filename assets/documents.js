@@ -18,7 +18,10 @@
   let queue = []; // files that wait for their collection
   let sending = false;
   let refused = []; // what was not taken, said until the next files
+  let turn = 0; // of the last request
+  let wanted = 0; // of the last that waits for its drawing
   let serial = ""; // of the last drawing
+  let newest = { turn: 0, opened: "" }; // the drawing that answers the last request of all drawn
   let again = ""; // what to focus after the page was drawn
 
   const part = () => document.getElementById("rtv-documents-board");
@@ -29,14 +32,17 @@
 
   function ask(name, data = {}) {
     if (!send || !part()) return;
+    turn += 1;
+    const mine = turn;
     if (name !== "watch") {
+      wanted = mine;
       askedAt = performance.now();
       part().dataset.busy = "1";
       part().setAttribute("aria-busy", "true");
       clearTimeout(waiting);
       waiting = setTimeout(lost, SLOW);
     }
-    send(name, { collection: opened(), ...data });
+    send(name, () => ({ collection: opened(), turn: mine, ...data }));
   }
 
   function lost() {
@@ -54,7 +60,10 @@
   function drawn() {
     if (!board() || board().dataset.serial === serial) return;
     serial = board().dataset.serial;
-    calm();
+    const answers = Number(board().dataset.turn);
+    if (answers < newest.turn) return ask("show", { collection: newest.opened }); // it came too late
+    newest = { turn: answers, opened: opened() };
+    if (answers >= wanted) calm();
     address();
     const next = again && part().querySelector(`[data-documents="${again}"]`);
     again = "";
@@ -64,7 +73,8 @@
     look();
   }
 
-  // While something is read or built, only its own line is drawn; the page follows when it has ended.
+  // While something is read or built, only its own line is drawn; the page follows when it has ended. An answer
+  // that is as the one before changes nothing that could be seen, so looking goes on from each answer too.
   function look() {
     clearTimeout(looking);
     if (!work()?.querySelector("[data-running]") || rtv.page() !== "documents") return;
@@ -78,6 +88,8 @@
     else parameters.delete("collection");
     history.replaceState(null, "", `${location.pathname}?${parameters}`);
   }
+
+  rtv.onAnswer((name) => name === "watch" && setTimeout(look));
 
   // Files ---------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@
   const linked = new URLSearchParams(location.search);
   let wanted = linked.get("candidate");
   let chosen = null; // { key, typed }
+  let noted = null; // the one whose verdict and note are on the page
   let passage = null; // rank of the chosen passage
   let evidenceDraft = ""; // an evidence verdict given before the verdict itself
   let pendingVerdict = ""; // a verdict that waits for its gold answer
@@ -165,24 +166,27 @@
 
   function choose(row, focus) {
     if (!row) return;
-    const before = chosen ? chosen.key : "";
     chosen = { key: row.dataset.key, typed: row.dataset.index ? "" : row.dataset.answer };
     evidenceDraft = "";
     pendingVerdict = "";
     select();
     if (focus) row.focus({ preventScroll: true });
     if (focus || !narrow()) row.scrollIntoView({ block: "nearest" });
-    send("choose", { ...chosen, before });
+    askEvidence();
     address();
   }
 
   function chooseTyped(text) {
-    const before = chosen ? chosen.key : "";
     chosen = { key: "", typed: text };
     evidenceDraft = "";
     pendingVerdict = "";
     select();
-    send("choose", { ...chosen, before });
+    askEvidence();
+  }
+
+  // The note on the page is that of the candidate that was shown last, and is kept with it.
+  function askEvidence() {
+    send("choose", () => ({ ...chosen, before: noted ? noted.key : "" }));
   }
 
   function step(by) {
@@ -233,7 +237,8 @@
     send("judge", {
       ...chosen,
       label,
-      evidence: evidenceDraft || bar.dataset.evidence || "",
+      evidence: evidenceDraft || (shown() && bar.dataset.evidence) || "",
+      unseen: !shown(), // what note and evidence were is the server's to know
       gold: label === "listed" || label === "variant" ? index : null,
       token: sending.token,
     });
@@ -262,12 +267,16 @@
     );
   }
 
+  // Whether the bar and the note are those of the chosen candidate, or still those of the one before.
+  const shown = () =>
+    noted && noted.typed === chosen.typed && (Boolean(chosen.typed) || noted.key === chosen.key);
+
   function judgeEvidence(label) {
     const bar = $(".rtv-judge");
     if (!chosen || !bar) return say("Choose a candidate first (j).", "busy");
     evidenceDraft = label;
     press();
-    if (bar.dataset.label) judge(bar.dataset.label);
+    if (shown() && bar.dataset.label) judge(bar.dataset.label);
     else say("Now the verdict on the answer, 1 to 5: both are saved together.", "busy");
   }
 
@@ -346,6 +355,8 @@
       if (asked) wanted = null;
       asked = now;
       chosen = null;
+      noted = null;
+      evidenceDraft = "";
       passage = null;
     }
     const ol = list();
@@ -356,6 +367,7 @@
     }
     const head = $("#rtv-evidence .rtv-head.evidence");
     if (chosen && !chosen.key && head && head.dataset.typed === chosen.typed) chosen.key = head.dataset.key;
+    if (noted && !noted.key && head && head.dataset.typed === noted.typed) noted.key = head.dataset.key;
     mark();
     select();
     takeBar();
@@ -363,9 +375,10 @@
     address();
   }
 
-  // The bar was drawn for another candidate or verdict: drafts end, and the list of gold answers, which keeps
-  // its own mind once it was used, is set as the server did.
+  // The bar was drawn anew. After a verdict the draft ends; one that was begun since the choice stays. The list
+  // of gold answers, which keeps its own mind once it was used, is set as the server did.
   let barWas = "";
+  let barOf = "";
   function takeBar() {
     const bar = $(".rtv-judge");
     if (!bar) return;
@@ -373,8 +386,9 @@
     const chosenGold = gold ? gold.dataset.chosen || "" : "";
     const now = [bar.dataset.key, bar.dataset.label, bar.dataset.evidence, chosenGold, gold?.length].join(" ");
     if (now !== barWas) {
+      if (barOf === bar.dataset.key) evidenceDraft = "";
       barWas = now;
-      evidenceDraft = "";
+      barOf = bar.dataset.key;
       if (gold) gold.value = chosenGold;
     }
     press();
@@ -396,7 +410,7 @@
       if ((unread || late) && head.dataset.asked !== "1") {
         head.dataset.asked = "1";
         fetched = `${opinions} ${chosen.key}`;
-        send("choose", { ...chosen, before: chosen.key });
+        askEvidence();
       }
     }
   }
@@ -453,7 +467,7 @@
     if (rtv.annotate?.open()) rtv.annotate.change(event);
     if (event.target.closest("#rtv-annotator")) {
       localStorage.setItem(NAME, event.target.value);
-      setTimeout(() => send("refresh", chosen || {}), 50);
+      setTimeout(() => send("refresh", () => chosen || {}), 50);
     }
   });
 
@@ -532,6 +546,9 @@
     if (dialog && !dialog.open) dialog.showModal();
   }
 
+  rtv.onAnswer((name, { key, typed }) => {
+    if (name === "choose") noted = { key, typed };
+  });
   rtv.name = () => localStorage.getItem(NAME);
 
   function start() {

@@ -9,6 +9,7 @@ import gradio as gr
 from rtv_core.ui import analysing, render
 from rtv_core.ui.analysis.controls import render_search
 from rtv_core.ui.analysis.state import Analyses
+from rtv_core.ui.latest import wire_latest
 from rtv_core.ui.session import signed_name
 from rtv_core.ui.workbench import Workbench
 
@@ -19,7 +20,9 @@ window.rtv = window.rtv || {};
 window.rtv.analyseEvents = [
   "controls", "filter", "figures", "curves", "slices", "people", "questions", "settle", "unsettle", "file",
 ];
-window.rtv.analyse?.(trigger);
+window.rtv.analyse?.(window.rtv.latest(trigger, [
+  "controls", "figures", "curves", "slices", "people", "questions",
+]));
 """
 """Hands Gradio's way to call the server to analyse.js, and names the events that may be sent."""
 
@@ -85,16 +88,14 @@ def add_analyse(
         who = signed_name(request)
         return analysing.make_file(workbench, analyses, event._data, seen(request), who)
 
-    # Each request must arrive with its own event: the page's script sends a part's one at a time. (Gradio's
-    # "always_last" runs a deferred request with the event of an earlier one.)
+    wire_latest(bridge, "controls", draw_controls, None, controls, **OPTIONS)
+    wire_latest(bridge, "figures", draw_figures, None, figures, **OPTIONS)
+    wire_latest(bridge, "curves", draw_curves, None, curves, **OPTIONS)
+    wire_latest(bridge, "slices", draw_slices, None, slices, **OPTIONS)
+    wire_latest(bridge, "people", draw_people, None, people, **OPTIONS)
+    wire_latest(bridge, "questions", draw_questions, None, questions, **OPTIONS)
     each = {"trigger_mode": "multiple", **OPTIONS}
-    bridge.controls(draw_controls, None, controls, **each)
-    bridge.figures(draw_figures, None, figures, **each)
-    bridge.curves(draw_curves, None, curves, **each)
-    bridge.slices(draw_slices, None, slices, **each)
     bridge.filter(draw_filter, None, filtering, **each)
-    bridge.people(draw_people, None, people, **each)
-    bridge.questions(draw_questions, None, questions, **each)
     bridge.settle(settle, None, settled, **each)
     bridge.unsettle(unsettle, None, settled, **each)
     bridge.file(save, None, file, **each)

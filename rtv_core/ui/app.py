@@ -38,6 +38,7 @@ STYLES = (
     "admin.css",
 )
 SCRIPTS = (
+    "latest.js",
     "keys.js",
     "present.js",
     "annotate.js",

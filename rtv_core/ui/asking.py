@@ -98,7 +98,7 @@ def open_link(
     given = {"question" if name == "q" else name for name in parameters}
     filled = {name: value if name in given else SKIP for name, value in values.items()}
     if link.question:
-        run.call()
+        run.call(link.question)
     notice = render.render_message(link.notice) if link.notice else SKIP
     return Opened(**filled, annotator=remembered_name(annotator), notice=notice)
 
@@ -111,11 +111,11 @@ def show_loading(workbench: Workbench) -> Iterator[str]:
     yield ""
 
 
-def call_answers(run: Run) -> Answers:
+def call_answers(run: Run, question: object) -> Answers:
     """Note that a question is asked; the run before ends, also while this one waits for its turn."""
     if run.frozen:
         return Answers(progress=render.render_message(PRESENTING, "error"))
-    run.call()
+    run.call(question)
     return Answers(**_buttons(running=True))
 
 
@@ -128,7 +128,6 @@ def stop_answers(run: Run) -> Answers:
 def show_answers(
     workbench: Workbench,
     run: Run,
-    question: object,
     passages: object,
     relevance: object,
     coverage: object,
@@ -137,12 +136,15 @@ def show_answers(
     single: object,
     annotator: object,
 ) -> Iterator[Answers]:
-    """Ask, and draw the trace as it grows, until `run` is stopped. Nothing, if no question was called."""
+    """Ask what `run` wants, if anything, and draw the trace as it grows, until it is stopped.
+
+    The question is the run's, not the request's: that of the loading page may be the one to take a click's.
+    """
     if (mine := run.take()) is None:
         yield Answers()  # Gradio empties every part of the page for a generator that yields nothing
         return
     try:
-        asked = find_question(workbench, check_question(checks.read_text(question, "question", 100_000)))
+        asked = find_question(workbench, check_question(checks.read_text(run.question, "question", 100_000)))
         # tau, k and the switch only mark: they are no part of what is run, nor of how a trace was made.
         knobs = read_knobs(tau, k, single)
         settings = workbench.settings.with_values(

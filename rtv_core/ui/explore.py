@@ -11,6 +11,7 @@ from rtv_core.records import EVIDENCE_SIZES
 from rtv_core.settings import LARGEST_RETRIEVAL, LONGEST_QUESTION, Settings
 from rtv_core.text import COVERAGE_RULES
 from rtv_core.ui import asking, checks, judging, presenting, render, second, whatif
+from rtv_core.ui.latest import QUICK, wire_latest
 from rtv_core.ui.session import Run, annotator_of, signed_name
 from rtv_core.ui.workbench import Workbench
 
@@ -21,7 +22,7 @@ window.rtv = window.rtv || {};
 window.rtv.events = [
   "choose", "judge", "undo", "redo", "refresh", "example", "turn", "whatif", "flip", "second",
 ];
-window.rtv.send = trigger;
+window.rtv.send = window.rtv.latest(trigger, ["choose", "refresh", "turn", "whatif", "second"]);
 """
 """Hands Gradio's way to call the server to keys.js, and names the events that may be sent."""
 
@@ -161,7 +162,7 @@ def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks, systems: S
 
     def example(run, event: gr.EventData):
         text = checks.read_text(checks.read_event(event._data).get("question"), "question", LONGEST_QUESTION)
-        run.call()
+        run.call(text)
         return gr.skip() if run.frozen else text
 
     def answers(request: gr.Request, *values):
@@ -175,7 +176,7 @@ def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks, systems: S
         name = annotator_of(request, name)
         yield from second.show_second(workbench, systems, run, session, tau, k, single, name)
 
-    asked = [parts[name] for name in ("question", "passages", "relevance", "coverage", "tau", "k", "single")]
+    asked = [parts[name] for name in ("passages", "relevance", "coverage", "tau", "k", "single")]
     shown = asking.Answers(
         progress=parts["progress"],
         summary=parts["summary"],
@@ -206,17 +207,18 @@ def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks, systems: S
     }
     run, bridge = parts["run"], parts["bridge"]
     link = [parts[name] for name in (*asking.Opened._fields, "second")]
-    opening = page.load(opened, [run, parts["annotator"]], link, js=NAME, **_QUICK)
+    opening = page.load(opened, [run, parts["annotator"]], link, js=NAME, **QUICK)
     opening.then(**answer).then(**compare)
     kept = [run, *(parts[name] for name in ("tau", "k", "single", "annotator"))]
-    opening.then(stored, kept, list(shown), **_QUICK).then(**compare)
-    turning = bridge.turn(turn, kept, [parts["question"], *shown], trigger_mode="always_last", **_QUICK)
+    opening.then(stored, kept, list(shown), **QUICK).then(**compare)
+    turning = wire_latest(bridge, "turn", turn, kept, [parts["question"], *shown])
     turning.then(**compare)
-    bridge.example(example, run, parts["question"], **_QUICK).then(**answer).then(**compare)
+    bridge.example(example, run, parts["question"], **QUICK).then(**answer).then(**compare)
     for asking_now in (parts["ask"].click, parts["question"].submit):
-        asking_now(asking.call_answers, run, list(shown), **_QUICK).then(**answer).then(**compare)
-    bridge.second(choose_second, run, None, trigger_mode="always_last", **_QUICK).then(**compare)
-    parts["stop"].click(asking.stop_answers, run, list(shown), **_QUICK)
+        called = asking_now(asking.call_answers, [run, parts["question"]], list(shown), **QUICK)
+        called.then(**answer).then(**compare)
+    wire_latest(bridge, "second", choose_second, run, None).then(**compare)
+    parts["stop"].click(asking.stop_answers, run, list(shown), **QUICK)
     page.load(
         loading,
         None,
@@ -252,11 +254,11 @@ def _wire_judging(workbench: Workbench, parts: Parts) -> None:
     written = [*view, parts["note"], parts["drafts"]]
     chosen = [parts[name] for name in judging.Chosen._fields]
     judged = [parts[name] for name in judging.Judged._fields]
-    bridge.choose(choose, written, chosen, trigger_mode="always_last", **_QUICK)
-    bridge.judge(judge, written, judged, trigger_mode="multiple", **_QUICK)
-    bridge.undo(undo, view, judged, trigger_mode="multiple", **_QUICK)
-    bridge.redo(redo, view, judged, trigger_mode="multiple", **_QUICK)
-    bridge.refresh(refresh, view, judged, trigger_mode="always_last", **_QUICK)
+    wire_latest(bridge, "choose", choose, written, chosen)
+    bridge.judge(judge, written, judged, trigger_mode="multiple", **QUICK)
+    bridge.undo(undo, view, judged, trigger_mode="multiple", **QUICK)
+    bridge.redo(redo, view, judged, trigger_mode="multiple", **QUICK)
+    wire_latest(bridge, "refresh", refresh, view, judged)
 
 
 def _wire_whatif(workbench: Workbench, parts: Parts) -> None:
@@ -268,7 +270,7 @@ def _wire_whatif(workbench: Workbench, parts: Parts) -> None:
 
     bridge, made = parts["bridge"], parts["whatif"]
     view = _view(parts)[:-1]
-    bridge.whatif(without, view, made, trigger_mode="always_last", **_QUICK)
+    wire_latest(bridge, "whatif", without, view, made)
     bridge.flip(
         flip,
         view,
@@ -278,10 +280,6 @@ def _wire_whatif(workbench: Workbench, parts: Parts) -> None:
         show_progress="hidden",
         api_visibility="private",
     )
-
-
-_QUICK = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-"""How events are sent that need no model: past the queue, so that a running question doesn't hold them up."""
 
 
 def _view(parts: Parts) -> list[Any]:

@@ -91,7 +91,10 @@ def save_judgement(
     drafts: Mapping[str, str] | None,
     event: object,
 ) -> Judged:
-    """Save the verdict that an event names. A refusal or failure is shown and leaves every field as it is."""
+    """Save the verdict that an event names. A refusal or failure is shown and leaves every field as it is.
+
+    With `unseen` in the event the note is that of another candidate: the judged one was not drawn yet.
+    """
     event = checks.read_event(event)
     token = event.get("token")
     token = token if isinstance(token, str) and 0 < len(token) <= checks.LONGEST_NAME else ""
@@ -104,6 +107,8 @@ def save_judgement(
         knobs = read_knobs(tau, k, single)
         name = checks.read_name(annotator)
         row = find_row(session, verdicts_of(workbench, session.trace, name), event)
+        if event.get("unseen"):
+            note, event = _kept(row, drafts, event)
         judgement = _judgement(session.trace, row, knobs, name, note, event)
         trace_id = session.trace_id or workbench.store.save_trace(session.trace)
         saved = workbench.store.judge(replace(judgement, trace_id=trace_id), token)
@@ -116,7 +121,7 @@ def save_judgement(
         judge=render.render_judge(session.trace.question, row),
         candidates=draw_candidates(session, said, knobs),
         note=saved.note,
-        drafts={key: text for key, text in (drafts or {}).items() if key != row.key},
+        drafts={key: drafts[key] for key in drafts if key != row.key} if row.key in (drafts or ()) else SKIP,
         session=replace(session, trace_id=trace_id),
     )
 
@@ -223,6 +228,16 @@ def _judgement(
         tau=knobs.tau,
         k=knobs.k,
     )
+
+
+def _kept(
+    row: Row, drafts: Mapping[str, str] | None, event: Mapping[str, Any]
+) -> tuple[str, Mapping[str, Any]]:
+    """The note that was kept for a candidate, and the event with the evidence verdict that was."""
+    before = row.judgement
+    note = (drafts or {}).get(row.key, before.note if before else "")
+    evidence = event.get("evidence") or (before.evidence if before else "")
+    return note, {**event, "evidence": evidence}
 
 
 def _gold(trace: Trace, label: str, chosen: object) -> str:

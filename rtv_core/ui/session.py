@@ -56,7 +56,7 @@ class Session:
 
 
 class Run:
-    """Which question a tab wants answered. Asking and stopping end the run before, which only looks on.
+    """Which `question` a tab wants answered. Asking and stopping end the run before, which only looks on.
 
     `stored` is what the tab shows instead of asking. A `frozen` tab presents: it never asks. `second` names
     the system that the tab compares with.
@@ -67,6 +67,7 @@ class Run:
     def __init__(self) -> None:
         self._wanted = 0
         self._taken = 0
+        self.question: object = ""
         self.stored: Stored | None = None
         self.frozen = False
         self.second = ""
@@ -81,10 +82,11 @@ class Run:
         """Whether something is wanted that was not taken yet."""
         return self._taken != self._wanted
 
-    def call(self) -> None:
+    def call(self, question: object = "") -> None:
         """Want a question answered; what runs now is to end. Nothing, if the tab is frozen."""
         if self.frozen:
             return
+        self.question = question
         self.stored = None
         self._wanted += 1
 

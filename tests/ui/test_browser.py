@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -15,6 +16,7 @@ from rtv_core.records import Passage, Question
 from rtv_core.settings import VerifierSettings
 from rtv_core.store.judgements import JudgementStore
 from rtv_core.thresholds import judge
+from rtv_core.ui import judging
 
 pytestmark = pytest.mark.browser
 
@@ -118,6 +120,10 @@ def visit(browser, address):
 
 def choose(visit, answer: str) -> None:
     visit.page.click(f'.row[data-answer="{answer}"]')
+    shown(visit, answer)
+
+
+def shown(visit, answer: str) -> None:
     visit.page.wait_for_function(
         "answer => document.querySelector('.rtv-head.evidence q')?.textContent === answer", arg=answer
     )
@@ -152,7 +158,7 @@ def test_a_newcomer_asks_sees_every_stage_judges_reloads_and_finds_the_judgement
     page.wait_for_selector(".row[aria-selected=true] .said")
     assert page.url == link
     assert page.locator(".row[aria-selected=true]").get_attribute("data-answer") == "April 24, 2010"
-    assert page.locator("[data-verdict=listed]").get_attribute("aria-pressed") == "true"
+    page.wait_for_selector("[data-verdict=listed][aria-pressed=true]")
     (judgement,) = workbench.store.for_question(ASKED)
     assert (judgement.label, judgement.evidence, judgement.gold) == ("listed", "supports", "April 24, 2010")
     assert (judgement.annotator, judgement.tau, judgement.k, judgement.blind) == ("me", 0.5, 10, False)
@@ -272,6 +278,35 @@ def test_keys_walk_and_judge_but_never_while_typing(visit, workbench):
     page.keyboard.press("Escape")
     assert not page.locator("dialog.rtv-keys").is_visible()
     page.evaluate("localStorage.clear()")
+
+
+def test_keys_faster_than_the_server_show_and_judge_the_candidate_they_end_on(visit, workbench, monkeypatch):
+    page, show = visit.page, judging.show_candidate
+    visit.open_answered(q=ASKED)
+    page.wait_for_timeout(500)
+    note = "#rtv-note textarea, #rtv-note input"
+
+    def slowly(*values):
+        time.sleep(0.4)
+        return show(*values)
+
+    monkeypatch.setattr(judging, "show_candidate", slowly)
+    page.fill(note, "of the first")
+    page.keyboard.press("Escape")
+    for key in ("j", "j", "j", "4"):
+        page.keyboard.press(key)
+    chosen = page.get_attribute(".row[aria-selected=true]", "data-answer")
+    assert "invalid" in saved(visit)
+    shown(visit, chosen)
+    page.wait_for_timeout(1200)
+    assert visit.text(".rtv-head.evidence q") == chosen
+    (judgement,) = (j for j in workbench.store.for_question(ASKED) if j.answer == chosen)
+    assert (judgement.label, judgement.note) == ("invalid", "")
+    page.keyboard.press("z")
+    page.wait_for_selector("#rtv-saved :text('Taken back')")
+    for _ in range(3):
+        page.keyboard.press("k")
+    page.wait_for_function("selector => document.querySelector(selector).value === 'of the first'", arg=note)
 
 
 def test_a_passage_marks_its_candidates_and_a_missing_answer_can_be_judged(visit, workbench):

@@ -13,8 +13,7 @@ from rtv_core.ui.admin import Access
 from rtv_core.ui.app import build_app, launch_options
 from rtv_core.ui.documents import Receiver, Room
 
-# Slow, and so not in the default run: it times out now and then, waiting for the page to follow the work.
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
 HOSTILE = "<img src=x onerror=alert(1)> ${alert(1)} {{7*7}}"
 

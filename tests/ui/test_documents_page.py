@@ -180,6 +180,21 @@ def test_a_build_shows_how_far_it_is_and_stopped_it_leaves_no_index_and_goes_on(
     assert not is_unfinished(index)
 
 
+def test_work_that_ends_while_the_page_is_drawn_is_watched_on(room, letters, monkeypatch):
+    hand_in(room, letters, "a.txt", "It was built in 1894.")
+    may_end = threading.Event()
+    room.worker.start("read", letters, "Letters", lambda report: str(may_end.wait(60)))
+
+    def preview(collection_id):  # what is known of it now, and then it ends
+        may_end.set()
+        room.worker.wait(60)
+
+    monkeypatch.setattr(room, "preview", preview)
+    drawn = do(room, "show", letters)
+    assert "data-running" in drawn.work
+    assert room.worker.now().ended
+
+
 def test_one_thing_is_read_or_built_at_a_time_and_nothing_changes_beneath_it(room, letters, encoder):
     other = room.collections.create("Other").id
     hand_in(room, other, "a.txt", "A note.")

@@ -104,8 +104,8 @@ class Server:
 
     def question(self, session: str, name: str, **headers: Any) -> None:
         """Ask the question in a tab, and wait until its answers are there."""
-        asked = [None, ASKED, 100, 0.02, "strict", 0.5, 10, False, name]
-        assert self.call("call_answers", session, [None], **headers).status == 200
+        asked = [None, 100, 0.02, "strict", 0.5, 10, False, name]
+        assert self.call("call_answers", session, [None, ASKED], **headers).status == 200
         join = self.ask("POST", "/gradio_api/queue/join", self._body("answers", session, asked), **headers)
         assert join.status == 200
         stream = self.ask("GET", f"/gradio_api/queue/data?session_hash={session}", **headers)

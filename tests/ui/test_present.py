@@ -312,10 +312,8 @@ def test_a_presentation_shows_neither_verdicts_nor_the_means_to_give_one(workben
 def test_a_presentation_asks_nothing_live(workbench, run_name):
     run, _, _ = visit(workbench, run=run_name, q="0", present="1")
     before = workbench.store.traces("When was Jill released?")
-    assert "nothing is asked here" in call_answers(run).progress
-    views = show_answers(
-        workbench, run, "When was Jill released?", 100, 0.02, "strict", 0.5, 10, False, "ann"
-    )
+    assert "nothing is asked here" in call_answers(run, "When?").progress
+    views = show_answers(workbench, run, 100, 0.02, "strict", 0.5, 10, False, "ann")
     assert list(views) == [Answers()]
     assert workbench.store.traces("When was Jill released?") == before == []
 
@@ -323,10 +321,10 @@ def test_a_presentation_asks_nothing_live(workbench, run_name):
 def test_asking_leaves_a_run_that_is_not_presented(workbench):
     run_questions(workbench.pipeline(workbench.settings), QUESTIONS, workbench.runs, "ours")
     run, _, _ = visit(workbench, run="ours", q="0")
-    call_answers(run)
+    call_answers(run, "When?")
     assert run.stored is None
     assert show_stored(workbench, run, 0.5, 10, False, "ann") == Answers()
-    views = list(show_answers(workbench, run, "When?", 100, 0.02, "strict", 0.5, 10, False, "ann"))
+    views = list(show_answers(workbench, run, 100, 0.02, "strict", 0.5, 10, False, "ann"))
     assert views[-1].session.trace.question.text == "When?"
 
 

@@ -75,8 +75,8 @@ def systems(system):
 
 def asked(workbench, question=ASKED):
     run = Run()
-    run.call()
-    answers = list(show_answers(workbench, run, question, 100, 0.0, "strict", 0.5, 10, False, "ann"))
+    run.call(question)
+    answers = list(show_answers(workbench, run, 100, 0.0, "strict", 0.5, 10, False, "ann"))
     return run, answers[-1].session
 
 

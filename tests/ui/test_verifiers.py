@@ -43,8 +43,8 @@ def open_workbench(tmp_path):
 
 def asked(workbench):
     run = Run()
-    run.call()
-    answers = list(show_answers(workbench, run, QUESTION, 4, 0.0, "strict", *KNOBS, "ann"))[-1]
+    run.call(QUESTION)
+    answers = list(show_answers(workbench, run, 4, 0.0, "strict", *KNOBS, "ann"))[-1]
     assert answers.session.trace.complete, answers.progress
     return run, answers
 

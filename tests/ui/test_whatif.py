@@ -49,8 +49,8 @@ def workbench():
 @pytest.fixture
 def session(workbench):
     run = Run()
-    run.call()
-    return list(show_answers(workbench, run, ASKED, 100, 0.0, "strict", 0.5, 10, False, "ann"))[-1].session
+    run.call(ASKED)
+    return list(show_answers(workbench, run, 100, 0.0, "strict", 0.5, 10, False, "ann"))[-1].session
 
 
 KEY = {"key": candidate_key("1995"), "turn": 3}

@@ -6,6 +6,7 @@ import gradio as gr
 
 from rtv_core.ui.admin import actions
 from rtv_core.ui.admin.access import Access
+from rtv_core.ui.latest import QUICK, wire_latest
 from rtv_core.ui.workbench import Workbench
 
 __all__ = ["add_admin"]
@@ -13,14 +14,12 @@ __all__ = ["add_admin"]
 BRIDGE = """
 window.rtv = window.rtv || {};
 window.rtv.adminEvents = ["board", "release", "backup"];
-window.rtv.toAdmin = trigger;
+window.rtv.toAdmin = window.rtv.latest(trigger, ["board"]);
 window.rtv.adminReady?.();
 """
 """Hands Gradio's way to call the server to admin.js, and names the events that may be sent."""
 
 OPEN_LINKED = "() => window.rtv?.adminShown?.()"
-
-OPTIONS = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
 
 
 def add_admin(workbench: Workbench, access: Access, page: gr.Blocks) -> None:
@@ -44,9 +43,9 @@ def add_admin(workbench: Workbench, access: Access, page: gr.Blocks) -> None:
     def back_up(request: gr.Request):
         return actions.back_up(workbench, access, request)
 
-    bridge.board(show_board, None, board, trigger_mode="always_last", **OPTIONS)
-    bridge.release(release, None, board, trigger_mode="multiple", **OPTIONS)
-    bridge.backup(back_up, None, board, trigger_mode="once", **OPTIONS)
+    wire_latest(bridge, "board", show_board, None, board)
+    bridge.release(release, None, board, trigger_mode="multiple", **QUICK)
+    bridge.backup(back_up, None, board, trigger_mode="once", **QUICK)
     if access.shared:
-        shown = page.load(show_tab, None, tab, **OPTIONS)
-        shown.then(None, None, None, js=OPEN_LINKED, **OPTIONS)
+        shown = page.load(show_tab, None, tab, **QUICK)
+        shown.then(None, None, None, js=OPEN_LINKED, **QUICK)

@@ -7,6 +7,7 @@ import gradio as gr
 from rtv_core.baselines.offers import Systems
 from rtv_core.ui.compare.actions import Compared, call_comparison, show_comparison, stop_comparison
 from rtv_core.ui.compare.render import render_form, render_welcome
+from rtv_core.ui.latest import QUICK, wire_latest
 from rtv_core.ui.session import Run
 from rtv_core.ui.workbench import Workbench
 
@@ -15,11 +16,9 @@ __all__ = ["add_compare"]
 BRIDGE = """
 window.rtv = window.rtv || {};
 window.rtv.compareEvents = ["compare", "halt"];
-window.rtv.compare?.(trigger);
+window.rtv.compare?.(window.rtv.latest(trigger, ["compare"]));
 """
 """Hands Gradio's way to call the server to compare.js, and names the events that may be sent."""
-
-QUICK = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
 
 
 def add_compare(workbench: Workbench, systems: Systems) -> None:
@@ -37,7 +36,7 @@ def add_compare(workbench: Workbench, systems: Systems) -> None:
     def compare(run, wanted):
         yield from show_comparison(workbench, systems, run, wanted)
 
-    bridge.compare(call, run, wanted, trigger_mode="always_last", **QUICK).then(
+    wire_latest(bridge, "compare", call, run, wanted).then(
         compare,
         [run, wanted],
         shown,

@@ -135,23 +135,25 @@ def _answer(
     do: Callable[[], tuple[str, str]],
 ) -> Drawn:
     """Do it, if the caller may; then the page, with what was done or why it was not."""
+    turn = event.get("turn")
+    turn = turn if isinstance(turn, int) else 0
     try:
         access.check(request)
     except RtvError as error:
         log.warning("%r may not use the Documents page.", signed_name(request))
-        return Drawn("", render_refused(str(error)))
+        return Drawn("", render_refused(str(error), turn))
     try:
         said, opened, failed = _done(event, do)
         try:
             board = read_board(room, opened)
         except MissingError as error:  # somebody deleted it in the meantime
             said, opened, failed, board = said or str(error), "", True, read_board(room)
-        return Drawn(render_work(board.work, opened), render_board(board, said, failed))
+        return Drawn(render_work(board.work, opened), render_board(board, said, failed, turn))
     except RtvError as error:
-        return Drawn("", render_refused(str(error)))
+        return Drawn("", render_refused(str(error), turn))
     except Exception:
         log.exception("The Documents page can't be drawn.")
-        return Drawn("", render_refused(UNEXPECTED))
+        return Drawn("", render_refused(UNEXPECTED, turn))
 
 
 def _done(event: Event, do: Callable[[], tuple[str, str]]) -> tuple[str, str, bool]:

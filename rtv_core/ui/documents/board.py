@@ -75,13 +75,14 @@ class Board:
 
 def read_board(room: Room, collection_id: str = "") -> Board:
     """What there is to show. Raises MissingError for an unknown collection, InputError for a bad disk."""
+    work = room.worker.now()  # first: were it to end meanwhile, what it gave would be missing unnoticed
     collections = room.collections
     opened, entries = None, ()
     if collection_id:
         opened = _opened(room, _entry(room, collections.get(collection_id)))
     else:
         entries = tuple(_entry(room, collection) for collection in collections.all())
-    return Board(entries, opened, room.worker.now(), collections.limits, room.store, collections.folder)
+    return Board(entries, opened, work, collections.limits, room.store, collections.folder)
 
 
 def _entry(room: Room, collection: Collection) -> Entry:

@@ -7,6 +7,7 @@ import gradio as gr
 from rtv_core.ui.admin import Access
 from rtv_core.ui.documents import actions
 from rtv_core.ui.documents.room import Room
+from rtv_core.ui.latest import QUICK, wire_latest
 
 __all__ = ["add_documents"]
 
@@ -15,14 +16,12 @@ window.rtv = window.rtv || {};
 window.rtv.documentsEvents = [
   "show", "create", "read", "build", "stop", "remove", "columns", "delete", "watch"
 ];
-window.rtv.toDocuments = trigger;
+window.rtv.toDocuments = window.rtv.latest(trigger, ["show", "watch"]);
 window.rtv.documentsReady?.();
 """
 """Hands Gradio's way to call the server to documents.js, and names the events that may be sent."""
 
 OPEN_LINKED = "() => window.rtv?.documentsShown?.()"
-
-OPTIONS = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
 
 
 def add_documents(room: Room, access: Access, page: gr.Blocks) -> None:
@@ -36,9 +35,7 @@ def add_documents(room: Room, access: Access, page: gr.Blocks) -> None:
         bridge = gr.HTML("", elem_id="rtv-documents-bridge", visible="hidden", js_on_load=BRIDGE)
 
     for name in actions.ACTIONS:
-        repeats = "always_last" if name == "show" else "multiple"
-        handler = _handler(room, access, name)
-        getattr(bridge, name)(handler, None, [work, board], trigger_mode=repeats, **OPTIONS)
+        wire_latest(bridge, name, _handler(room, access, name), None, [work, board])
 
     def watch(event: gr.EventData, request: gr.Request):
         return actions.watch(room, access, request, event._data)
@@ -46,10 +43,10 @@ def add_documents(room: Room, access: Access, page: gr.Blocks) -> None:
     def show_tab(request: gr.Request):
         return gr.update(visible=access.allows(request))
 
-    bridge.watch(watch, None, [work, board], trigger_mode="always_last", **OPTIONS)
+    wire_latest(bridge, "watch", watch, None, [work, board])
     if access.shared:
-        shown = page.load(show_tab, None, tab, **OPTIONS)
-        shown.then(None, None, None, js=OPEN_LINKED, **OPTIONS)
+        shown = page.load(show_tab, None, tab, **QUICK)
+        shown.then(None, None, None, js=OPEN_LINKED, **QUICK)
 
 
 def _handler(room: Room, access: Access, name: str):

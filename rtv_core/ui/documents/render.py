@@ -27,9 +27,9 @@ FILES_SHOWN = 500
 PROBLEMS_SHOWN = 20
 
 
-def render_refused(text: str) -> Markup:
+def render_refused(text: str, turn: int = 0) -> Markup:
     """Nothing but why there is nothing."""
-    return _page("", render_message(text, "error"))
+    return _page("", turn, render_message(text, "error"))
 
 
 def render_work(work: Work | None, opened: str = "") -> Markup:
@@ -56,16 +56,17 @@ def render_work(work: Work | None, opened: str = "") -> Markup:
     )
 
 
-def render_board(board: Board, said: str = "", failed: bool = False) -> Markup:
-    """The whole page, under what the last action did."""
+def render_board(board: Board, said: str = "", failed: bool = False, turn: int = 0) -> Markup:
+    """The whole page, under what the last action did; `turn` is the number of the request it answers."""
     message = tag("div", render_message(said, "error" if failed else "note"), class_="said")
     if board.opened is None:
-        return _page("", tag("div", message, class_="top"), _begin(board), _all(board))
+        return _page("", turn, tag("div", message, class_="top"), _begin(board), _all(board))
     opened = board.opened
     collection = opened.entry.collection
     back = tag("button", "All collections", type="button", data_documents="show", data_collection="")
     return _page(
         collection.id,
+        turn,
         tag("div", tag("h2", short(collection.name, LONGEST_NAME)), back, class_="top opened"),
         message,
         _files(opened, board.limits),
@@ -75,11 +76,12 @@ def render_board(board: Board, said: str = "", failed: bool = False) -> Markup:
     )
 
 
-def _page(opened: str, *parts: Markup | None) -> Markup:
+def _page(opened: str, turn: int, *parts: Markup | None) -> Markup:
     """Each drawing is another one, so that the browser notices that it came."""
     serial = secrets.token_hex(6)
     # The looks of tables, buttons and commands are those of the Admin page.
-    return tag("div", *parts, class_="rtv-admin rtv-documents", data_serial=serial, data_opened=opened)
+    data = {"data_serial": serial, "data_opened": opened, "data_turn": turn}
+    return tag("div", *parts, class_="rtv-admin rtv-documents", **data)
 
 
 # Work
