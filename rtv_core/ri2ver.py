@@ -18,10 +18,22 @@ from rtv_core.pipeline import Pipeline, check_question
 from rtv_core.recall.prompted import Listed, PromptedRecaller, readings_of, unite_answers
 from rtv_core.records import Question, Trace
 
-__all__ = ["PromptedPipeline", "SecondVerifier", "exchanges_behind", "says_words", "score_text"]
+__all__ = [
+    "MOST_JUDGED",
+    "SECOND_VERIFIER",
+    "PromptedPipeline",
+    "SecondVerifier",
+    "exchanges_behind",
+    "says_words",
+    "score_text",
+]
 
+MOST_JUDGED = 30
+"""Candidates of another system that are judged, best first: each is two calls."""
 STEP = 20
 """Passages read, or candidates judged, between two traces."""
+
+SECOND_VERIFIER = "language model's verdicts"
 
 log = logging.getLogger(__name__)
 
@@ -100,12 +112,12 @@ class SecondVerifier:
     """Judges the candidates that another system verified, on evidence that it seeks for each.
 
     It has the shape of `baselines.systems.Baseline`, so that its verdicts stand beside the other's scores.
-    Only the `most` best candidates are judged: each is two calls.
+    Only the `most` best candidates are judged.
     """
 
     pipeline: PromptedPipeline
-    most: int = 30
-    name: str = "language model's verdicts"
+    most: int = MOST_JUDGED
+    name: str = SECOND_VERIFIER
 
     @property
     def tau(self) -> float:

@@ -14,17 +14,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from encoders import WordEncoder, save_tiny_encoder
 
 from rtv_core.cli import main
+from rtv_core.cli.options import with_settings
 from rtv_core.factory import MODELS
 from rtv_core.reading.weights import read_card, weights_sha256
 from rtv_core.records import EVIDENCE_SIZES, Judgement, Question, Trace
 from rtv_core.retrieval.dense import SentenceEncoder
 from rtv_core.retrieval.index import build_index, open_index
 from rtv_core.retrieval.manifest import read_manifest
+from rtv_core.settings import load_settings
 from rtv_core.store.export import COLUMNS
 from rtv_core.store.judgements import JudgementStore
 
@@ -127,6 +131,7 @@ def test_bad_input_is_refused_before_anything_heavy_is_loaded(tmp_path: Path) ->
     code = f"""
 import sys
 from rtv_core.cli import main
+from rtv_core.cli.options import with_settings
 for arguments in {asked!r}:
     try:
         main(arguments)
@@ -391,3 +396,18 @@ def test_an_empty_store_exports_nothing(run: Run, tmp_path: Path) -> None:
 def test_a_file_that_is_no_store_is_refused(run: Run) -> None:
     Path("notes.txt").write_text("not a database " * 100, encoding="utf-8")
     assert "notes.txt" in complaint(run("judgements", "export", "--store", "notes.txt"))
+
+
+def test_evidence_is_a_short_form_of_its_setting_which_wins_where_both_are_given() -> None:
+    @click.command()
+    @with_settings
+    def shown(index: Path | None, profile: str, overrides: tuple[str, ...]) -> None:
+        click.echo(load_settings(profile, overrides).evidence.source)
+
+    def source(*arguments: str) -> str:
+        return CliRunner().invoke(shown, arguments, catch_exceptions=False).output.strip()
+
+    assert source() == "retrieved"
+    assert source("--evidence", "fresh") == "fresh"
+    assert source("--evidence", "fresh", "--set", "evidence.source=retrieved") == "retrieved"
+    assert "'stale' is not one of" in source("--evidence", "stale")

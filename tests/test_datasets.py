@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rtv_core.datasets import load_contexts, load_questions, read_clusters
+from rtv_core.datasets import find_clusters, load_contexts, load_questions, read_clusters
 from rtv_core.datasets.nested import joined_words
 from rtv_core.errors import InputError
 from rtv_core.records import Passage, Question
@@ -262,6 +262,9 @@ def test_romqa_clusters_are_known_by_question(tmp_path: Path) -> None:
     assert read_clusters(_write(tmp_path, json.dumps(rows))) == {"0": "0", "1": "0", "2": "1"}
     with pytest.raises(InputError, match="line 1, entry 1: field 'cluster_id' is missing"):
         read_clusters(_write(tmp_path, json.dumps([row | {"id": 1}])))
+    assert find_clusters(_write(tmp_path, json.dumps([row | {"id": 1}]))) == {}
+    with pytest.raises(InputError, match="line 1, entry 2: field 'cluster_id' is missing"):
+        find_clusters(_write(tmp_path, json.dumps([rows[0], row | {"id": 1}])))
 
 
 def test_an_answer_without_words_is_left_out_and_said(

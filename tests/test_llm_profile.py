@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,25 @@ def test_the_ablation_has_a_line_for_each_part_and_what_the_summary_reports(mode
     assert {row.name: row.published for row in table.rows}["without verification"] == "42.1 / 37.3"
     assert "unconfirmed" in table.published
     assert all(cells["not understood"].all.mean == 0 for cells in rows.values() if cells)
+
+
+def test_romqa_s_own_rule_and_its_robust_form_are_printed_where_questions_have_clusters(
+    models, server, tmp_path
+) -> None:
+    twin = Question("mars 2", QUESTION, ((("Deimos",),),))
+    alone = Question("mars 3", QUESTION, ((("Phobos",), ("Deimos",), ("Luna",), ("Io",)),))
+    bench = replace(
+        bench_of(models, tmp_path),
+        questions=(GOLD, twin, alone),
+        clusters={"mars": "a", "mars 2": "a", "mars 3": "b"},
+    )
+    table = EXPERIMENTS["ri2ver"](bench)
+    (whole,) = (row for row in table.rows if row.name == "RI2VER-style")
+    labels, robust = (cell.all.mean for cell in whole.cells[-2:])
+    assert table.columns[-2:] == ("RoMQA F1", "RoMQA F1, worst of each cluster")
+    assert labels == pytest.approx((1 + 2 / 3 + 2 / 3) / 3)
+    assert robust == pytest.approx((2 / 3 + 2 / 3) / 2)
+    assert any("2 clusters" in note for note in table.notes)
 
 
 def test_lines_of_the_ablation_share_what_they_ask(models, server, tmp_path) -> None:

@@ -17,9 +17,11 @@ __all__ = ["command"]
 @click.argument("question")
 @with_settings
 @click.option("--json", "as_json", is_flag=True, help="Everything that was found, as JSON.")
-@click.option("--evidence", type=click.IntRange(0, 10), default=1, show_default=True, help="Passages shown.")
+@click.option(
+    "--show", type=click.IntRange(0, 10), default=1, show_default=True, help="Evidence passages shown."
+)
 def command(
-    question: str, index: Path | None, profile: str, overrides: tuple[str, ...], as_json: bool, evidence: int
+    question: str, index: Path | None, profile: str, overrides: tuple[str, ...], as_json: bool, show: int
 ) -> None:
     """Answer one QUESTION, with scores and evidence."""
     from rtv_core.pipeline import check_question
@@ -40,10 +42,10 @@ def command(
 
         click.echo(to_json(answer_report(trace, settings), indent=2))
         return
-    _print_answers(trace, settings, evidence)
+    _print_answers(trace, settings, show)
 
 
-def _print_answers(trace: Any, settings: Settings, evidence: int) -> None:
+def _print_answers(trace: Any, settings: Settings, show: int) -> None:
     from rtv_core.ri2ver import says_words, score_text
     from rtv_core.thresholds import judge
 
@@ -60,7 +62,7 @@ def _print_answers(trace: Any, settings: Settings, evidence: int) -> None:
         )
         score = score_text(prediction.p_right, words)
         click.echo(f"{score:<4}  {prediction.answer}{note}")
-        for passage in trace.evidence[prediction.index].passages[:evidence]:
+        for passage in trace.evidence[prediction.index].passages[:show]:
             title = passage.hit.passage.title or "(no title)"
             click.echo(f"      {title}: {passage.hit.passage.text[:160]}…")
     rejected = sum(not prediction.accepted for prediction in predictions)

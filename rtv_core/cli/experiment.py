@@ -91,7 +91,7 @@ def _bench(
         raise InputError("An index needs questions to ask of it. Name a file of them by --questions.")
     stay_offline()
     from rtv_core.baselines.offers import Systems, offers
-    from rtv_core.datasets import load_questions
+    from rtv_core.datasets import find_clusters, load_questions
     from rtv_core.experiments.bench import Bench
     from rtv_core.factory import DEMO_QUESTIONS, MODELS, load_models
 
@@ -109,6 +109,7 @@ def _bench(
         systems=Systems(offers(baselines, MODELS)),
         limit=limit,
         run=run,
+        clusters=find_clusters(source),
         progress=_progress(),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +18,21 @@ STORE = "rtv.db"
 
 
 def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say which settings hold; the command gets `index`, `profile` and `overrides`."""
+
+    @functools.wraps(command)
+    def called(*values: Any, evidence: str | None, overrides: tuple[str, ...], **named: Any) -> Any:
+        if evidence is not None:
+            overrides = (f"evidence.source={evidence}", *overrides)
+        return command(*values, overrides=overrides, **named)
+
     for option in (
+        click.option(
+            "--evidence",
+            type=click.Choice(["retrieved", "fresh"]),
+            help="A candidate is judged by the passages retrieved for the question, or by fresh ones of its "
+            "own too. The same as --set evidence.source.",
+        ),
         click.option("--set", "overrides", multiple=True, metavar="PART.NAME=VALUE", help="One setting."),
         click.option(
             "--profile", default="embedded", show_default=True, help="embedded, llm, t5, or a TOML file."
@@ -26,8 +41,8 @@ def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
             "--index", type=click.Path(path_type=Path), help="An index; without it, the demo corpus."
         ),
     ):
-        command = option(command)
-    return command
+        called = option(called)
+    return called
 
 
 @contextmanager

@@ -27,10 +27,11 @@ without an id gets its number in the file. Other fields are ignored.
 
 from rtv_core.datasets.contexts import QuestionContexts, load_contexts
 from rtv_core.datasets.files import read_records, shown
-from rtv_core.datasets.questions import load_questions, read_clusters
+from rtv_core.datasets.questions import find_clusters, load_questions, read_clusters
 
 __all__ = [
     "QuestionContexts",
+    "find_clusters",
     "load_contexts",
     "load_questions",
     "read_clusters",

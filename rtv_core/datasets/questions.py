@@ -14,7 +14,7 @@ from rtv_core.datasets.nested import is_nested, nested_records
 from rtv_core.errors import InputError
 from rtv_core.records import Question
 
-__all__ = ["load_questions", "read_clusters", "read_questions"]
+__all__ = ["find_clusters", "load_questions", "read_clusters", "read_questions"]
 
 TEXT_FIELDS = ("question", "qText", "question_text", "RawQuestion", "ProcessedQuestion")
 ID_FIELDS = ("id", "qId", "qid", "QuestionId")
@@ -44,6 +44,12 @@ def read_clusters(path: Path | str) -> dict[str, str]:
             raise fields.wrong("cluster_id", cluster, "a text or a whole number, as RoMQA has it")
         clusters[question.id] = str(cluster)
     return clusters
+
+
+def find_clusters(path: Path | str) -> dict[str, str]:
+    """The same of a file that may be RoMQA's: nothing, where no record has a "cluster_id"."""
+    known = any("cluster_id" in fields.record for _, fields in read_questions(path))
+    return read_clusters(path) if known else {}
 
 
 def read_questions(path: Path | str) -> Iterator[tuple[Question, Fields]]:

@@ -40,10 +40,10 @@ class Models(Protocol):
 class Bench:
     """The workplace of an experiment; traces are asked for once and kept as runs in the `store`.
 
-    `label` names the questions. `load` loads the models anew, so that they remember nothing. With `limit`
-    only the first so many questions count. `run` is the name of the run that holds, or will hold, the
-    pipeline's answers; without one it is made of what they come from. Raises InputError if no question has
-    a gold answer.
+    `label` names the questions; `clusters` are those of RoMQA's, by the question's id. `load` loads the
+    models anew, so that they remember nothing. With `limit` only the first so many questions count. `run` is
+    the name of the run that holds, or will hold, the pipeline's answers; without one it is made of what they
+    come from. Raises InputError if no question has a gold answer.
     """
 
     label: str
@@ -54,6 +54,7 @@ class Bench:
     systems: Systems
     limit: int | None = None
     run: str = ""
+    clusters: Mapping[str, str] = field(default_factory=dict)
     progress: Progress = field(default=lambda what, done, total: None)
 
     def __post_init__(self) -> None:

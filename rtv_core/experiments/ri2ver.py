@@ -14,7 +14,7 @@ from rtv_core.experiments.bench import Bench
 from rtv_core.experiments.table import Cell, Row, Table
 from rtv_core.experiments.tally import Tally
 from rtv_core.llm.exchanges import tally as count_exchanges
-from rtv_core.metrics import score_qampari, score_qampari_5
+from rtv_core.metrics import score_labels, score_qampari, score_qampari_5
 from rtv_core.ri2ver import exchanges_behind
 
 __all__ = ["VARIANTS", "run"]
@@ -65,12 +65,15 @@ COLUMNS = (
     "tokens",
     "not understood",
 )
+ROMQA = ("RoMQA F1", "RoMQA F1, worst of each cluster")
+"""More columns, for questions with clusters: RoMQA's own rule, and its robust form."""
 
 
 def run(bench: Bench) -> Table:
     """Every line over the same questions, by QAMPARI's rule, with what it asks of the model.
 
-    Calls and tokens are what a line would ask by itself. Raises SettingError under another profile.
+    Questions with clusters are scored by RoMQA's rule too. Calls and tokens are what a line would ask by
+    itself. Raises SettingError under another profile.
     """
     if bench.settings.system != "llm":
         raise SettingError(
@@ -81,7 +84,10 @@ def run(bench: Bench) -> Table:
     for name, values in VARIANTS.items():
         line = _line(bench, values)
         whole = line if name == WHOLE else whole
-        rows.append(Row(name, _cells(line, None if name == WHOLE else whole), PUBLISHED.get(name, "")))
+        cells = _cells(line, None if name == WHOLE else whole)
+        if bench.clusters:
+            cells += (line.mean("labels"), line.robust("labels", bench.clusters))
+        rows.append(Row(name, cells, PUBLISHED.get(name, "")))
     rows += [Row(name, published=figures) for name, figures in PUBLISHED.items() if name not in VARIANTS]
     notes = (
         whole.note,
@@ -92,11 +98,17 @@ def run(bench: Bench) -> Table:
         "The published figures come from a summary, other sources contradict them, and the paper's prompts "
         "are not public: only their order can be compared.",
     )
+    if bench.clusters:
+        count = len({bench.clusters[q.id] for q in bench.asked})
+        notes += (
+            "RoMQA's rule: predictions equal to a label, first annotation, no alias; "
+            f"{count} clusters of related questions, of each the question with the least F1.",
+        )
     return Table(
         "ri2ver",
         f"RI2VER's ablation, {bench.label}",
         "system",
-        COLUMNS,
+        COLUMNS + (ROMQA if bench.clusters else ()),
         tuple(rows),
         SOURCE,
         notes,
@@ -123,6 +135,7 @@ def _line(bench: Bench, values: Mapping[str, Any]) -> Tally:
             answers=len(predicted),
             calls=found.exchanges,
             tokens=found.tokens_in + found.tokens_out,
+            labels=score_labels(predicted, [spellings[0] for spellings in gold[0]]).f1,
             lost=found.of("malformed") + found.of("refused"),
         )
     return line

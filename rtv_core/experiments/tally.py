@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rtv_core.experiments.table import Cell
 from rtv_core.metrics import (
     Interval,
     bootstrap_mean,
+    cluster_minima,
     f1_official,
     f1_optimal,
     hits,
@@ -46,6 +47,14 @@ class Tally:
         several = self._several(known)
         multi = bootstrap_mean(several, SEED) if several else None
         return Cell(bootstrap_mean(list(known.values()), SEED), multi, scale, digits)
+
+    def robust(self, measure: str, clusters: Mapping[str, str]) -> Cell | None:
+        """The mean over clusters of the least value in each (RoMQA); None where no value has a cluster."""
+        known = {id_: value for id_, value in self._values.get(measure, {}).items() if id_ in clusters}
+        if not known:
+            return None
+        least = cluster_minima(list(known.values()), [clusters[id_] for id_ in known])
+        return Cell(bootstrap_mean(least, SEED))
 
     def total(self, measure: str) -> Cell | None:
         """The sum of a measure over the questions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from verifiers import QUESTION, VERDICTS, systems, two_verifiers
 from rtv_core.outcomes import outcome
 from rtv_core.records import Run as KeptRun
 from rtv_core.records import RunQuestion
+from rtv_core.ri2ver import SecondVerifier
 from rtv_core.settings import load_settings
 from rtv_core.store.judgements import JudgementStore
 from rtv_core.store.queues import QueueStore
@@ -112,6 +114,18 @@ def test_a_passage_that_gives_orders_is_warned_of_where_the_candidate_is_judged(
     assert "rtv-suspicious" in html
     assert "language model: No 0.20" in words_of(html)
     assert "Judgement, attempt 2" in words_of(html)
+
+
+def test_an_answer_that_was_not_put_to_the_second_verifier_says_why(open_workbench, monkeypatch) -> None:
+    monkeypatch.setattr(SecondVerifier, "__init__", functools.partialmethod(SecondVerifier.__init__, most=1))
+    workbench = open_workbench()
+    run, answers = asked(workbench)
+    session = beside(workbench, run, answers.session).session
+    why = "it is asked only about the 30 candidates with the best scores"
+    texts = {c.answer: words_of(chosen(workbench, session, c.answer)) for c in session.trace.candidates}
+    assert [answer for answer, text in texts.items() if why not in text] == ["Mister Lonely"]
+    typed = show_candidate(workbench, session, *KNOBS, "ann", "", {}, {"typed": "Gummo"}).evidence
+    assert why in words_of(typed)
 
 
 def test_without_a_second_verifier_nothing_is_said_or_asked(open_workbench) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rtv_core.evidence import is_fresh
 from rtv_core.records import EVIDENCE_SIZES, EvidencePassage, Hit, Trace
-from rtv_core.ri2ver import says_words, score_text
+from rtv_core.ri2ver import MOST_JUDGED, SECOND_VERIFIER, says_words, score_text
 from rtv_core.settings import VerifierSettings
 from rtv_core.text import find_answer
 from rtv_core.ui.marks import Row, is_given
@@ -101,8 +101,18 @@ def render_evidence(
     tools = render_tools(trace, row, settings) if removable else None
     label = "Evidence passages, best first"
     listed = tag("ol", *items, class_="rtv-evidence", aria_label=label)
-    said = (render_said(opinion, shown) for opinion in opinions.given)
-    return join([head, *said, caption, tools, listed, *(_others_read(o, trace.hits, shown) for o in others)])
+    said = [render_said(opinion, shown) for opinion in opinions.given]
+    read = [_others_read(opinion, trace.hits, shown) for opinion in others]
+    return join([head, *said, _unjudged(opinions), caption, tools, listed, *read])
+
+
+def _unjudged(opinions: Opinions) -> Markup | None:
+    """Why a second system says nothing of this answer, where it does say something of others."""
+    if not opinions.second or any(opinion.system for opinion in opinions.given):
+        return None
+    asked = f"it is asked only about the {MOST_JUDGED} candidates with the best scores"
+    why = asked if opinions.second == SECOND_VERIFIER else "it did not recall it"
+    return tag("p", f"No verdict on this answer by the {opinions.second}: {why}.", class_="rtv-caption")
 
 
 def render_mentions(
@@ -114,7 +124,7 @@ def render_mentions(
 ) -> Markup:
     """The evidence column of an answer that is no candidate: which retrieved passages hold it."""
     head, retrieved = _evidence_head(row, "missed", None, typed, opinions.second), len(hits)
-    said = [render_said(opinion, ()) for opinion in opinions.given]
+    said = [*(render_said(opinion, ()) for opinion in opinions.given), _unjudged(opinions)]
     read = [_others_read(opinion, hits, ()) for opinion in opinions.given]
     if not found:
         return join(
