@@ -47,6 +47,15 @@ def test_beyond_the_most_the_best_are_kept_in_order_and_ties_go_to_the_first() -
     assert [c.answer for c in unite(hits, readings, most)] == ["two", "three"]
 
 
+def test_a_span_of_an_early_relevant_passage_is_kept_before_a_better_one_of_a_late_or_doubtful_one() -> None:
+    hits, readings = _read(
+        ("one here", 0.9, {"one": 0.5}), ("two here", 0.51, {"two": 0.6}), ("three here", 0.9, {"three": 0.6})
+    )
+    for most, kept in ((1, ["one"]), (2, ["one", "three"])):
+        settings = RecallerSettings(relevance=0.5, span=0.2, candidates=most)
+        assert [c.answer for c in unite(hits, readings, settings)] == kept
+
+
 def test_an_answer_has_single_spaces_and_something_visible() -> None:
     text = "New\n  York ..."
     hits, _ = _read((text, 1.0, {}))

@@ -14,7 +14,8 @@ from rtv_core.text import split_coordinated
 
 __all__ = ["ExtractiveRecaller", "propose_spans"]
 
-SPANS_A_PASSAGE = 8
+SPANS_A_PASSAGE = 50
+"""Answers of a list are often not among the ten best spans of its passage, which are cuts of one place."""
 LOWEST_LOGIT = -9.0
 """Spans under this score (probability .0001) are never proposed: `recaller.span` can only be set above it."""
 

@@ -49,7 +49,7 @@ class VerifierPlan:
     passages: int = 12
     questions: int = 3
     invalid: int = 10
-    unanswered: float = 0.12
+    unanswered: float = 0.2
     shares: tuple[tuple[str, int], ...] = (
         ("ambignq", 900),
         ("multispanqa", 999),
@@ -57,7 +57,7 @@ class VerifierPlan:
         ("quoref", 50),
         ("re-docred", 200),
         ("squad", 350),
-        ("squad-2.0", 250),
+        ("squad-2.0", 700),
         ("webquestions", 100),
     )
     repeats: tuple[tuple[str, int], ...] = (("multispanqa", 4), ("nq", 2))
