@@ -24,11 +24,33 @@ def served(app: Any, port: int | None = None, **options: Any) -> Iterator[str]:
     app.close()
 
 
+LEFT = "rtv-test: the page is left"
+ABORTED = ("AbortError", "Connection errored out")
+"""What Gradio says of a request that it aborts itself when the page is left."""
+
+
 def watch(page: Any) -> list[str]:
-    """What a page does wrong from now on: dialogs, which are dismissed, and errors. The list grows."""
+    """What a page does wrong from now on: dialogs, which are dismissed, and errors. The list grows.
+
+    Gradio aborts what is under way when the page is left, and calls that an error: here it is none.
+    """
     found: list[str] = []
+    leaving = False
+
+    def hear(message: Any) -> None:
+        nonlocal leaving
+        leaving = leaving or message.text == LEFT
+        if message.type == "error" and not (leaving and any(word in message.text for word in ABORTED)):
+            found.append(message.text)
+
+    def arrive(frame: Any) -> None:
+        nonlocal leaving
+        leaving = leaving and frame != page.main_frame
+
+    page.add_init_script(f"window.addEventListener('beforeunload', () => console.debug({LEFT!r}))")
+    page.on("framenavigated", arrive)
     page.set_default_timeout(60_000)
     page.on("dialog", lambda dialog: (found.append(f"dialog {dialog.message}"), dialog.dismiss()))
-    page.on("console", lambda m: found.append(m.text) if m.type == "error" else None)
+    page.on("console", hear)
     page.on("pageerror", lambda error: found.append(str(error)))
     return found

@@ -43,9 +43,7 @@ def page(engine):
     wrong = watch(page)
     yield page
     page.close()
-    # Gradio aborts a request under way when the page leaves, and says so: no fault of the page.
-    aborted = ("AbortError", "Connection errored out")
-    assert [error for error in wrong if not any(word in error for word in aborted)] == []
+    assert wrong == []
 
 
 @pytest.fixture(scope="module")
