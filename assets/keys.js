@@ -224,8 +224,9 @@
     const button = $(`[data-verdict="${label}"]`, bar);
     if (!button || button.disabled) return say(`No gold is known for this question, so no answer can be ${label}.`, "busy");
     const gold = $("select[data-gold]", bar);
-    const index = gold && gold.value !== "" ? Number(gold.value) : null;
-    if ((label === "listed" || label === "variant") && index === null) {
+    const ready = shown();
+    const index = ready && gold && gold.value !== "" ? Number(gold.value) : null;
+    if (ready && (label === "listed" || label === "variant") && index === null) {
       pendingVerdict = label;
       gold.focus();
       return say(`Which gold answer is it? Choose it, then it is saved as ${label}.`, "busy");
@@ -237,8 +238,8 @@
     send("judge", {
       ...chosen,
       label,
-      evidence: evidenceDraft || (shown() && bar.dataset.evidence) || "",
-      unseen: !shown(), // what note and evidence were is the server's to know
+      evidence: evidenceDraft || (ready && bar.dataset.evidence) || "",
+      unseen: !ready, // what note, evidence and gold answer were or would be is the server's to know
       gold: label === "listed" || label === "variant" ? index : null,
       token: sending.token,
     });

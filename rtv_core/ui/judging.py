@@ -13,7 +13,7 @@ from rtv_core.records import EVIDENCE_SIZES, Judgement, Trace
 from rtv_core.settings import VerifierSettings
 from rtv_core.store.validation import EVIDENCE_LABELS, LABELS
 from rtv_core.ui import checks, render
-from rtv_core.ui.marks import Row, covering, gold_answers
+from rtv_core.ui.marks import Row, covering, gold_answers, proposed_gold
 from rtv_core.ui.opinion import opinions_of
 from rtv_core.ui.session import Session, clock, draw_candidates, find_row, read_knobs, said_of, verdicts_of
 from rtv_core.ui.workbench import Workbench
@@ -108,7 +108,7 @@ def save_judgement(
         name = checks.read_name(annotator)
         row = find_row(session, verdicts_of(workbench, session.trace, name), event)
         if event.get("unseen"):
-            note, event = _kept(row, drafts, event)
+            note, event = _kept(session.trace, row, drafts, event)
         judgement = _judgement(session.trace, row, knobs, name, note, event)
         trace_id = session.trace_id or workbench.store.save_trace(session.trace)
         saved = workbench.store.judge(replace(judgement, trace_id=trace_id), token)
@@ -231,13 +231,13 @@ def _judgement(
 
 
 def _kept(
-    row: Row, drafts: Mapping[str, str] | None, event: Mapping[str, Any]
+    trace: Trace, row: Row, drafts: Mapping[str, str] | None, event: Mapping[str, Any]
 ) -> tuple[str, Mapping[str, Any]]:
-    """The note that was kept for a candidate, and the event with the evidence verdict that was."""
+    """The note that was kept for a candidate, and the event with what its bar would have had chosen."""
     before = row.judgement
     note = (drafts or {}).get(row.key, before.note if before else "")
     evidence = event.get("evidence") or (before.evidence if before else "")
-    return note, {**event, "evidence": evidence}
+    return note, {**event, "evidence": evidence, "gold": proposed_gold(gold_answers(trace.question), row)}
 
 
 def _gold(trace: Trace, label: str, chosen: object) -> str:

@@ -21,6 +21,7 @@ __all__ = [
     "gold_answers",
     "is_given",
     "latest",
+    "proposed_gold",
     "score_places",
 ]
 
@@ -63,6 +64,18 @@ def candidate_key(answer: str) -> str:
 def is_given(trace: Trace) -> bool:
     """Whether the trace holds nothing but the answers that another system gave, perhaps with its passages."""
     return "system" in trace.provenance and trace.stage == "recalled" and not trace.readings
+
+
+def proposed_gold(gold: Sequence[Sequence[str]], row: Row) -> int | None:
+    """The place of the gold answer that a row may be; None if there is none. A proposal: a person decides.
+
+    It is what was said before, else what the answer equals, else the only one there is.
+    """
+    said = row.judgement.gold if row.judgement else ""
+    chosen = next((i for i, known in enumerate(gold) if said and said in known), None)
+    if chosen is None and (row.gold or len(gold) == 1):
+        return row.gold[0] if row.gold else 0
+    return chosen
 
 
 def gold_answers(question: Question) -> tuple[tuple[str, ...], ...]:

@@ -281,6 +281,32 @@ def test_a_forged_choice_is_refused(workbench, session, event):
 # Judging
 
 
+def test_a_verdict_faster_than_its_bar_takes_note_evidence_and_gold_from_its_own_candidate(
+    workbench, session
+):
+    of_another = {"unseen": True, "gold": 0}
+    judge(workbench, session, {**KEY, "evidence": "supports"}, note="seen in a")
+    judge(workbench, session, {**KEY, **of_another, "token": "2"}, note="of another")
+    drafts = {candidate_key("2012"): "begun here"}
+    judge(
+        workbench,
+        session,
+        {"key": candidate_key("2012"), **of_another, "token": "3"},
+        note="x",
+        drafts=drafts,
+    )
+    film = {"key": candidate_key("April 24, 2010"), **of_another, "label": "listed", "token": "4"}
+    judge(workbench, session, film, note="of another")
+    said = {j.answer: (j.label, j.evidence, j.note, j.gold) for j in verdicts(workbench)}
+    assert said == {
+        "2011": ("unlisted", "supports", "seen in a", ""),
+        "2012": ("unlisted", "", "begun here", ""),
+        "April 24, 2010": ("listed", "", "", "April 24, 2010"),
+    }
+    refused = judge(workbench, session, {**KEY, **of_another, "label": "variant", "token": "5"})
+    assert "Which gold answer is it?" in refused.saved
+
+
 def test_a_verdict_is_saved_with_what_the_page_showed(workbench, session):
     shown = judge(workbench, session, {**KEY, "evidence": "supports"}, tau=0.7, k=5, note="seen in a")
     (saved,) = verdicts(workbench)

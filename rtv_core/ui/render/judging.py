@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rtv_core.records import Judgement, Question
 from rtv_core.store.validation import EVIDENCE_LABELS, LABELS
-from rtv_core.ui.marks import Row, gold_answers
+from rtv_core.ui.marks import Row, gold_answers, proposed_gold
 from rtv_core.ui.markup import Markup, escape, tag
 from rtv_core.ui.render.parts import CANDIDATES_DRAWN, LONGEST_MESSAGE, LONGEST_NAME
 
@@ -164,10 +164,7 @@ def _evidence_button(label: str, said: Judgement | None, off: bool) -> Markup:
 
 def _gold_choice(gold: Sequence[Sequence[str]], row: Row) -> Markup:
     """The list of gold answers; what was said before, else what the answer equals, is chosen."""
-    said = row.judgement.gold if row.judgement else ""
-    chosen = next((i for i, known in enumerate(gold) if said and said in known), None)
-    if chosen is None and (row.gold or len(gold) == 1):
-        chosen = row.gold[0] if row.gold else 0
+    chosen = proposed_gold(gold, row)
     options = (
         tag("option", escape(known[0], LONGEST_NAME), value=i, selected=i == chosen)
         for i, known in enumerate(gold[:CANDIDATES_DRAWN])
