@@ -199,6 +199,19 @@ def test_a_highlight_covers_exactly_the_answer(passage, answer, shown):
     assert passage in page.text
 
 
+def test_of_many_cuts_of_one_place_a_passage_marks_the_best_and_only_so_many_places():
+    text = " ".join(f"word{i:02}" for i in range(20))
+    passage = Passage("p", "T", text)
+    cuts = [Span(0, 20, 0.2), Span(0, 6, 0.9), Span(7, 20, 0.3), Span(14, 27, 0.1)]
+    later = [Span(7 * i, 7 * i + 6, 0.5) for i in range(4, 20)]
+    sources = [Source("p", 1, span, 0.9) for span in (*cuts, *later)]
+    candidates = tuple(Candidate(str(i), (str(i),), 0.5, (source,)) for i, source in enumerate(sources))
+    trace = Trace(Question("", "q"), hits=(Hit(passage, 1.0, 1.0, 1, 1, 1),), candidates=candidates)
+    marks = Page(render.render_passages(trace)).marks
+    text_marks = marks[-8:]
+    assert text_marks == ["word00", *(f"word{i:02}" for i in range(4, 11))]
+
+
 def test_overlapping_spans_are_one_mark_and_lose_no_text():
     markup = marked("abcdef", [(1, 3), (2, 5), (9, 12)])
     assert markup == "a<mark>bcde</mark>f"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rtv_core.records import Hit, Passage, Trace
+from rtv_core.records import Hit, Passage, Span, Trace
 from rtv_core.ui.marks import is_given
 from rtv_core.ui.markup import Markup, join, marked, spoken, tag
 from rtv_core.ui.render.parts import (
@@ -19,6 +19,7 @@ from rtv_core.ui.render.parts import (
 __all__ = ["render_passages"]
 
 SNIPPET = 110
+MARKED = 8
 
 
 def render_passages(trace: Trace | None, running: bool = False) -> Markup:
@@ -33,9 +34,10 @@ def render_passages(trace: Trace | None, running: bool = False) -> Markup:
         text = "Searching…" if running else "No passage was found. Ask again in other words."
         return join([column_head("Retrieved"), empty_state(text)])
     relevance = {reading.passage_id: reading.relevance for reading in trace.readings}
-    spans: dict[str, list[tuple[int, int]]] = {}
+    recalled: dict[str, list[Span]] = {}
     for source in (source for candidate in trace.candidates for source in candidate.sources):
-        spans.setdefault(source.passage_id, []).append((source.span.start, source.span.end))
+        recalled.setdefault(source.passage_id, []).append(source.span)
+    spans = {id_: _apart(found) for id_, found in recalled.items()}
     drawn = trace.hits[:PASSAGES_DRAWN]
     items = (
         _hit(hit, spans.get(hit.passage.id, ()), relevance.get(hit.passage.id), scored=not given)
@@ -108,9 +110,21 @@ def _rank(rank: int | None) -> str:
     return f"#{rank}" if rank is not None else "not found"
 
 
+def _apart(spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """The best spans of a passage, best first, at most `MARKED`, of which none overlaps a better one.
+
+    A passage gives many cuts of one place; marked all together they would be one long mark.
+    """
+    kept: list[tuple[int, int]] = []
+    for span in sorted(spans, key=lambda span: (-span.score, span.start)):
+        if len(kept) < MARKED and all(span.end <= start or end <= span.start for start, end in kept):
+            kept.append((span.start, span.end))
+    return kept
+
+
 def _snippet(passage: Passage, spans: Sequence[tuple[int, int]]) -> Markup:
-    """A line or two around the first recalled span, or the passage's beginning."""
-    start = max(min(start for start, _ in spans) - SNIPPET // 3, 0) if spans else 0
+    """A line or two around the best recalled span, the first of `spans`, or the passage's beginning."""
+    start = max(spans[0][0] - SNIPPET // 3, 0) if spans else 0
     start = passage.text.rfind(" ", 0, start) + 1
     text = passage.text[start : start + SNIPPET]
     shown = marked(text, [(s - start, e - start) for s, e in spans if s >= start])
