@@ -54,3 +54,13 @@ def watch(page: Any) -> list[str]:
     page.on("console", hear)
     page.on("pageerror", lambda error: found.append(str(error)))
     return found
+
+
+@contextmanager
+def faultless_page(engine: Any) -> Iterator[Any]:
+    """A page of a laptop's size that must do nothing wrong while it is open."""
+    page = engine.new_page(viewport={"width": 1280, "height": 800})
+    wrong = watch(page)
+    yield page
+    page.close()
+    assert wrong == []

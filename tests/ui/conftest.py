@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from chromium import served, watch
+from chromium import faultless_page, served
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -68,8 +68,5 @@ def address(workbench, systems):
 @pytest.fixture
 def page(engine):
     """A page that did nothing wrong: no alert, no error."""
-    page = engine.new_page(viewport={"width": 1280, "height": 800})
-    wrong = watch(page)
-    yield page
-    page.close()
-    assert wrong == []
+    with faultless_page(engine) as page:
+        yield page

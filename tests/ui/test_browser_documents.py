@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from chromium import served
+from chromium import served, watch
 from encoders import WordEncoder
 from runs import on_disk
 from starlette.middleware import Middleware
@@ -35,10 +35,8 @@ def test_two_files_are_handed_in_read_built_and_listed(browser, address, room, t
     (tmp_path / "note.md").write_text(f"# Bridge\n\nIt was built in 1894. `{HOSTILE}`", encoding="utf-8")
     (tmp_path / "rows.csv").write_text("Nr,Inhalt\n7,The castle burnt in 1701.\n", encoding="utf-8")
     (tmp_path / "tool.exe").write_bytes(b"MZ")
-    page, wrong = browser.new_page(), []
-    page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.set_default_timeout(60_000)
+    page = browser.new_page()
+    wrong = watch(page)
     page.goto(f"{address}?page=documents")
     page.fill("[data-name]", "Town history")
     files = [tmp_path / name for name in ("note.md", "rows.csv", "tool.exe")]

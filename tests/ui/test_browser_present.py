@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from chromium import watch
+from chromium import faultless_page
 from fakes import FakeWorkbench
 
 from rtv_core.evaluation import run_questions
@@ -39,11 +39,8 @@ QUESTIONS = (
 @pytest.fixture(scope="module")
 def page(engine):
     """A page that did nothing wrong: no alert, no error, no request elsewhere."""
-    page = engine.new_page(viewport={"width": 1280, "height": 800})
-    wrong = watch(page)
-    yield page
-    page.close()
-    assert wrong == []
+    with faultless_page(engine) as page:
+        yield page
 
 
 @pytest.fixture(scope="module")
