@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from rtv_core.llm.exchanges import Exchange
 from rtv_core.llm.prompter import Prompter
@@ -20,6 +21,7 @@ from rtv_core.records import Question, Trace
 
 __all__ = [
     "MOST_JUDGED",
+    "PARTS",
     "SECOND_VERIFIER",
     "PromptedPipeline",
     "SecondVerifier",
@@ -34,6 +36,16 @@ STEP = 20
 """Passages read, or candidates judged, between two traces."""
 
 SECOND_VERIFIER = "language model's verdicts"
+
+PARTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "reading apart": {"llm.reading": "together"},
+        "verification": {"llm.verify": False},
+        "verification question": {"llm.ask_question": False},
+        "additional evidence": {"llm.fresh": 0},
+    }
+)
+"""The parts that the paper's ablation switches off, and what doing so changes in the settings."""
 
 log = logging.getLogger(__name__)
 

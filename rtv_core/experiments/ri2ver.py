@@ -15,21 +15,21 @@ from rtv_core.experiments.table import Cell, Row, Table
 from rtv_core.experiments.tally import Tally
 from rtv_core.llm.exchanges import tally as count_exchanges
 from rtv_core.metrics import score_labels, score_qampari, score_qampari_5
-from rtv_core.ri2ver import exchanges_behind
+from rtv_core.ri2ver import PARTS, exchanges_behind
 
 __all__ = ["VARIANTS", "run"]
 
 WHOLE = "RI2VER-style"
 
-_RAG = {"llm.reading": "together", "llm.verify": False}
+_RAG = {**PARTS["reading apart"], **PARTS["verification"]}
 
 VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         WHOLE: {},
-        "without verification question": {"llm.ask_question": False},
-        "without additional evidence": {"llm.fresh": 0},
-        "concatenated reading": {"llm.reading": "together"},
-        "without verification": {"llm.verify": False},
+        "without verification question": PARTS["verification question"],
+        "without additional evidence": PARTS["additional evidence"],
+        "concatenated reading": PARTS["reading apart"],
+        "without verification": PARTS["verification"],
         "RAG top-50": _RAG | {"retriever.passages": 50},
         "RAG top-10": _RAG | {"retriever.passages": 10},
     }

@@ -17,6 +17,7 @@ from rtv_core.settings import VerifierSettings
 from rtv_core.ui import checks, render
 from rtv_core.ui.links import read_link, write_settings
 from rtv_core.ui.marks import extra_rows, score_places
+from rtv_core.ui.parts import parts_on, switch_parts
 from rtv_core.ui.session import Run, Session, read_knobs, remembered_name, verdicts_of
 from rtv_core.ui.workbench import Workbench
 
@@ -55,6 +56,7 @@ class Opened(NamedTuple):
     passages: Any = SKIP
     relevance: Any = SKIP
     coverage: Any = SKIP
+    parts: Any = SKIP
     annotator: Any = SKIP
     notice: Any = SKIP
 
@@ -94,8 +96,9 @@ def open_link(
         "passages": settings.retriever.passages,
         "relevance": settings.recaller.relevance,
         "coverage": settings.evidence.coverage,
+        "parts": parts_on(settings),
     }
-    given = {"question" if name == "q" else name for name in parameters}
+    given = {{"q": "question", "off": "parts"}.get(name, name) for name in parameters}
     filled = {name: value if name in given else SKIP for name, value in values.items()}
     if link.question:
         run.call(link.question)
@@ -131,6 +134,7 @@ def show_answers(
     passages: object,
     relevance: object,
     coverage: object,
+    parts: object,
     tau: object,
     k: object,
     single: object,
@@ -147,7 +151,7 @@ def show_answers(
         asked = find_question(workbench, check_question(checks.read_text(run.question, "question", 100_000)))
         # tau, k and the switch only mark: they are no part of what is run, nor of how a trace was made.
         knobs = read_knobs(tau, k, single)
-        settings = workbench.settings.with_values(
+        settings = switch_parts(workbench.settings, parts).with_values(
             {
                 "retriever.passages": passages,
                 "recaller.relevance": relevance,

@@ -12,6 +12,7 @@ from rtv_core.settings import LARGEST_RETRIEVAL, LONGEST_QUESTION, Settings
 from rtv_core.text import COVERAGE_RULES
 from rtv_core.ui import asking, checks, judging, presenting, render, second, whatif
 from rtv_core.ui.latest import QUICK, wire_latest
+from rtv_core.ui.parts import PARTS, has_parts, parts_on
 from rtv_core.ui.session import Run, annotator_of, signed_name
 from rtv_core.ui.workbench import Workbench
 
@@ -111,6 +112,14 @@ def _advanced(settings: Settings) -> Parts:
             info="which passages count as holding a candidate",
             min_width=220,
         ),
+        "parts": gr.CheckboxGroup(
+            list(PARTS),
+            value=parts_on(settings),
+            label="parts of the system",
+            info="switch one off, ask again, and see what it gives",
+            visible=has_parts(settings),
+            elem_id="rtv-parts",
+        ),
     }
 
 
@@ -176,7 +185,7 @@ def _wire_asking(workbench: Workbench, parts: Parts, page: gr.Blocks, systems: S
         name = annotator_of(request, name)
         yield from second.show_second(workbench, systems, run, session, tau, k, single, name)
 
-    asked = [parts[name] for name in ("passages", "relevance", "coverage", "tau", "k", "single")]
+    asked = [parts[name] for name in ("passages", "relevance", "coverage", "parts", "tau", "k", "single")]
     shown = asking.Answers(
         progress=parts["progress"],
         summary=parts["summary"],

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from rtv_core.errors import RtvError
 from rtv_core.settings import Settings
+from rtv_core.ui.parts import PARTS, has_parts, parts_on, switch_parts
 
 __all__ = ["Link", "read_link", "write_settings"]
 
@@ -42,6 +43,11 @@ def read_link(parameters: Mapping[str, str], settings: Settings) -> Link:
             settings = settings.with_values({setting: value[:LONGEST_PARAMETER]})
         except RtvError as error:
             notices.append(f"The link's {name} is left out: {error}")
+    if (value := parameters.get("off")) is not None and has_parts(settings):
+        off = value[:LONGEST_PARAMETER].split(",") if value else []
+        settings = switch_parts(settings, [name for name in PARTS if name not in off])
+        if unknown := [name for name in off if name not in PARTS]:
+            notices.append(f"The link's off names no part that can be switched off: {unknown[0]!r:.60}.")
     profile = parameters.get("profile", settings.profile)
     if profile != settings.profile:
         notices.append(
@@ -58,4 +64,7 @@ def write_settings(settings: Settings, defaults: Settings) -> str:
         "relevance": (settings.recaller.relevance, defaults.recaller.relevance),
         "coverage": (settings.evidence.coverage, defaults.evidence.coverage),
     }
-    return urlencode({name: value for name, (value, default) in values.items() if value != default})
+    link = {name: value for name, (value, default) in values.items() if value != default}
+    if (on := parts_on(settings)) != parts_on(defaults):
+        link["off"] = ",".join(name for name in PARTS if name not in on)
+    return urlencode(link)

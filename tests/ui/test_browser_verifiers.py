@@ -7,10 +7,13 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from chromium import faultless_page, served
 from test_browser import CONTRAST
 from verifiers import QUESTION, VERDICTS, systems, two_verifiers
 
+from rtv_core.settings import load_settings
 from rtv_core.store.judgements import JudgementStore
+from rtv_core.ui.app import build_app, launch_options
 
 pytestmark = pytest.mark.browser
 
@@ -110,3 +113,28 @@ def test_every_text_is_readable_and_nothing_is_wider_than_the_screen(page, addre
             page.screenshot(path=Path(folder) / f"verifiers-{width}-{scheme}.png", full_page=width < 800)
         assert page.evaluate(CONTRAST) == [], scheme
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_part_switched_off_on_the_page_is_off_in_the_next_answer_and_in_its_link(engine, tmp_path):
+    settings = load_settings("llm", ["retriever.passages=4"])
+    workbench = two_verifiers(tmp_path, settings=settings, store=JudgementStore(tmp_path / "rtv.db"))
+    with (
+        served(build_app(workbench), **launch_options()) as address,
+        faultless_page(engine) as page,
+    ):
+        explore(page, f"{address}/")
+        accepted = ".rtv-candidates > .row[data-state=accepted]"
+        assert page.locator(accepted).count() == 3
+        page.click("#rtv-advanced > .label-wrap")
+        page.uncheck("#rtv-parts label:has-text('verification') >> nth=0 >> input")
+        if folder := os.environ.get("RTV_SCREENSHOTS"):
+            page.screenshot(path=Path(folder) / "parts.png")
+        page.click("#rtv-ask-button")
+        page.wait_for_function("n => document.querySelectorAll(n).length === 4", arg=accepted)
+        page.wait_for_function("location.search.includes('off=verification')")
+        page.reload()
+        page.wait_for_selector(".rtv-head.evidence[data-complete='1']")
+        page.click("#rtv-advanced > .label-wrap")
+        boxes = page.locator("#rtv-parts input")
+        assert [box.is_checked() for box in boxes.all()] == [True, False, True, True]
+    workbench.server.close()

@@ -50,14 +50,14 @@ def ask(
     single, name = other.get("single", False), other.get("annotator", "ann")
     run = Run()
     run.call(question)
-    return list(show_answers(workbench, run, passages, relevance, coverage, tau, k, single, name))
+    return list(show_answers(workbench, run, passages, relevance, coverage, [], tau, k, single, name))
 
 
 def start(workbench, passages=100, coverage="strict"):
     """A run that is under way, and the control over it."""
     run = Run()
     run.call(ASKED)
-    views = show_answers(workbench, run, passages, RELEVANCE, coverage, 0.5, 10, False, "ann")
+    views = show_answers(workbench, run, passages, RELEVANCE, coverage, [], 0.5, 10, False, "ann")
     return run, views
 
 
@@ -123,7 +123,7 @@ def test_models_that_are_not_loaded_are_announced(workbench):
 
 
 def test_where_nothing_was_asked_nothing_is_answered(workbench):
-    views = show_answers(workbench, Run(), 100, RELEVANCE, "strict", 0.5, 10, False, "ann")
+    views = show_answers(workbench, Run(), 100, RELEVANCE, "strict", [], 0.5, 10, False, "ann")
     assert list(views) == [Answers()]
 
 

@@ -313,7 +313,7 @@ def test_a_presentation_asks_nothing_live(workbench, run_name):
     run, _, _ = visit(workbench, run=run_name, q="0", present="1")
     before = workbench.store.traces("When was Jill released?")
     assert "nothing is asked here" in call_answers(run, "When?").progress
-    views = show_answers(workbench, run, 100, 0.02, "strict", 0.5, 10, False, "ann")
+    views = show_answers(workbench, run, 100, 0.02, "strict", [], 0.5, 10, False, "ann")
     assert list(views) == [Answers()]
     assert workbench.store.traces("When was Jill released?") == before == []
 
@@ -324,7 +324,7 @@ def test_asking_leaves_a_run_that_is_not_presented(workbench):
     call_answers(run, "When?")
     assert run.stored is None
     assert show_stored(workbench, run, 0.5, 10, False, "ann") == Answers()
-    views = list(show_answers(workbench, run, 100, 0.02, "strict", 0.5, 10, False, "ann"))
+    views = list(show_answers(workbench, run, 100, 0.02, "strict", [], 0.5, 10, False, "ann"))
     assert views[-1].session.trace.question.text == "When?"
 
 

@@ -76,7 +76,7 @@ def systems(system):
 def asked(workbench, question=ASKED):
     run = Run()
     run.call(question)
-    answers = list(show_answers(workbench, run, 100, 0.0, "strict", 0.5, 10, False, "ann"))
+    answers = list(show_answers(workbench, run, 100, 0.0, "strict", [], 0.5, 10, False, "ann"))
     return run, answers[-1].session
 
 

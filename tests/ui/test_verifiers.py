@@ -22,6 +22,7 @@ from rtv_core.ui.asking import show_answers
 from rtv_core.ui.disagreement import disagreements
 from rtv_core.ui.judging import save_judgement, show_candidate
 from rtv_core.ui.marks import candidate_key
+from rtv_core.ui.parts import parts_on
 from rtv_core.ui.presenting import open_stored, show_stored
 from rtv_core.ui.second import show_second
 from rtv_core.ui.session import Run, read_knobs
@@ -46,7 +47,9 @@ def open_workbench(tmp_path):
 def asked(workbench):
     run = Run()
     run.call(QUESTION)
-    answers = list(show_answers(workbench, run, 4, 0.0, "strict", *KNOBS, "ann"))[-1]
+    answers = list(
+        show_answers(workbench, run, 4, 0.0, "strict", parts_on(workbench.settings), *KNOBS, "ann")
+    )[-1]
     assert answers.session.trace.complete, answers.progress
     return run, answers
 

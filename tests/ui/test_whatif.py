@@ -50,7 +50,7 @@ def workbench():
 def session(workbench):
     run = Run()
     run.call(ASKED)
-    return list(show_answers(workbench, run, 100, 0.0, "strict", 0.5, 10, False, "ann"))[-1].session
+    return list(show_answers(workbench, run, 100, 0.0, "strict", [], 0.5, 10, False, "ann"))[-1].session
 
 
 KEY = {"key": candidate_key("1995"), "turn": 3}

@@ -48,15 +48,16 @@ class TwoVerifiers(FakeWorkbench):
             return super().pipeline(settings)
         calls = replace(settings.calls, backoff=0.01, retries=1)
         endpoint = ChatEndpoint(LLMAddress(self.server.base_url, "test-model"), calls.stream)
-        prompter = Prompter(LLM(endpoint, ReplyCache(self.cache), calls), "f")
-        retriever, asked = Retriever(self.passages), settings.llm
+        retriever, asked, name = Retriever(self.passages), settings.llm, repr(settings.llm)
+        prompter = Prompter(LLM(endpoint, ReplyCache(self.cache), calls), name)
+        questions = PromptedQuestions(prompter, asked) if asked.verify and asked.ask_question else None
         return PromptedPipeline(
             retriever,
             PromptedRecaller(prompter, asked),
-            FreshGatherer(retriever, PromptedQuestions(prompter, asked), asked.fresh, asked.sources),
+            FreshGatherer(retriever, questions, asked.fresh if asked.verify else 0, asked.sources),
             PromptedVerifier(prompter, asked),
             settings,
-            MappingProxyType({"exchanges": "f", "scores": "words" if self.words else "probabilities"}),
+            MappingProxyType({"exchanges": name, "scores": "words" if self.words else "probabilities"}),
             prompter,
         )
 
