@@ -107,7 +107,7 @@ class VerifierSettings:
     `single_answer` keeps only the best candidate, as for NQ-open.
     """
 
-    tau: float = 0.1
+    tau: float = 0.08
     k: int = 10
     single_answer: bool = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rtv_core.records import Candidate, Prediction, Source, Trace
@@ -13,8 +14,11 @@ __all__ = ["FINE_TAUS", "TAUS", "answers", "judge", "repeats"]
 TAUS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """The thresholds that the paper tries on dev (appendix)."""
 
-FINE_TAUS = tuple(round(0.05 * step, 2) for step in range(1, 19))
-"""Ours: .05 to .9. A calibrated score of a small reader seldom comes near 1."""
+FINE_TAUS = tuple(round(0.01 * step, 2) for step in range(1, 91))
+"""Ours: .01 to .9. A calibrated score of a small reader seldom comes near 1: its best tau lies about .1."""
+
+
+_LIST = re.compile(r"[,;/&]|\b(?:and|or)\b")
 
 
 def judge(trace: Trace, settings: VerifierSettings) -> tuple[Prediction, ...]:
@@ -41,17 +45,26 @@ def judge(trace: Trace, settings: VerifierSettings) -> tuple[Prediction, ...]:
 
 
 def repeats(candidate: Candidate, better: Candidate) -> bool:
-    """Whether two candidates are one answer: equal after normalisation, or always cut from the same words.
+    """Whether two candidates are one answer: equal after normalisation, or cut from the same words.
 
     "Al Unser and Rick Mears" beside "Rick Mears" is another cut of one place. It repeats the better candidate
-    if each passage that gave it gave the better one from overlapping words.
+    if each passage that gave it gave the better one from overlapping words. One such passage is enough where
+    the longer one is the shorter with more words about it, as "Jacksonville Jaguars" beside "Jacksonville",
+    and no list.
     """
     if normalise_answer(candidate.answer) == normalise_answer(better.answer):
         return True
     if answer_key(candidate.answer) == answer_key(better.answer):
         return True
     places = [any(_overlap(own, other) for other in better.sources) for own in candidate.sources]
-    return bool(places) and all(places)
+    return any(places) and (all(places) or _nested(candidate.answer, better.answer))
+
+
+def _nested(one: str, other: str) -> bool:
+    """Whether the words of one answer stand in the other as they are, and the longer one is no list."""
+    short, long = sorted((one, other), key=len)
+    words = f" {normalise_answer(short)} "
+    return bool(words.strip()) and words in f" {normalise_answer(long)} " and not _LIST.search(long)
 
 
 def _overlap(one: Source, other: Source) -> bool:

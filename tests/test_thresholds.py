@@ -58,6 +58,21 @@ def test_a_cut_that_stands_alone_elsewhere_counts_too() -> None:
     assert answers(judge(both, VerifierSettings())) == ["Al Unser and Rick Mears", "Rick Mears"]
 
 
+def test_a_part_of_a_name_that_was_cut_from_it_once_repeats_it_and_so_does_a_longer_one() -> None:
+    once, alone = ("a", 0, 12), ("b", 0, 12)
+    for better, other in (("Jacksonville Jaguars", "Jacksonville"), ("Jacksonville", "Jacksonville Jaguars")):
+        trace = _placed({better: (0.8, *once), other: (0.7, *once)})
+        elsewhere = Source(alone[0], 2, Span(*alone[1:], 0.5), 1.0)
+        cut = replace(trace.candidates[1], sources=(*trace.candidates[1].sources, elsewhere))
+        both = trace.grown(candidates=(trace.candidates[0], cut))
+        assert answers(judge(both, VerifierSettings())) == [better]
+
+
+def test_a_part_of_a_name_that_was_never_cut_from_it_counts() -> None:
+    trace = _placed({"New York City": (0.8, "a", 0, 13), "New York": (0.7, "b", 0, 8)})
+    assert answers(judge(trace, VerifierSettings())) == ["New York City", "New York"]
+
+
 def test_a_cut_of_a_rejected_candidate_counts() -> None:
     placed = {"one two": (0.9, "a", 0, 7), "two three": (0.8, "a", 4, 13), "three": (0.7, "a", 8, 13)}
     assert answers(judge(_placed(placed), VerifierSettings())) == ["one two", "three"]

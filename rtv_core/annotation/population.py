@@ -38,10 +38,11 @@ KINDS = {
 
 POPULATIONS = {
     "errors": (WRONG, MISSED),
+    "wrong": (WRONG,),
     "candidates": (WRONG, MISSED, UNLISTED, NO_GOLD, NO_GOLD_CANDIDATE),
     "all": tuple(KINDS),
 }
-"""What can be drawn from: the paper's two kinds of error; every answer that isn't known to be right; all."""
+"""What can be drawn from: the paper's two kinds of error; the first alone; all that may be wrong; all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,10 +40,10 @@ def _store_option(function):
 @click.option("--open", "is_open", is_flag=True, help="Show score and gold before the verdict.")
 @click.option(
     "--population",
-    type=click.Choice(("errors", "candidates", "all")),
+    type=click.Choice(("errors", "wrong", "candidates", "all")),
     default=DEFAULT.population,
     show_default=True,
-    help="Wrong predictions and missed gold; every candidate too; right predictions too.",
+    help="Wrong predictions and missed gold; the first only; every candidate too; right predictions too.",
 )
 @click.option(
     "--unit",

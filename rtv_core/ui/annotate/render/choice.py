@@ -27,6 +27,7 @@ STRATEGY_WORDS = {
 }
 POPULATION_WORDS = {
     "errors": "errors: wrong predictions and missed gold",
+    "wrong": "wrong predictions only",
     "candidates": "candidates: all that isn't known to be right",
     "all": "all answers",
 }
