@@ -98,9 +98,14 @@ def _embedded_stages(models: Models, settings: Settings) -> Stages:
     from rtv_core.recall.extractive import ExtractiveRecaller
     from rtv_core.verify.embedded import EmbeddedVerifier
 
-    verifier = EmbeddedVerifier(models.reader, models.card.calibration)
-    provenance = {"calibration": to_json(models.card.calibration), "reader_sha256": models.weights_sha256}
-    return Stages(ExtractiveRecaller(models.reader), verifier, provenance)
+    reader = models.reader.under(settings.reader.backend)
+    provenance = {
+        "calibration": to_json(models.card.calibration),
+        "reader_backend": reader.encoder.name,
+        "reader_sha256": models.weights_sha256,
+    }
+    verifier = EmbeddedVerifier(reader, models.card.calibration)
+    return Stages(ExtractiveRecaller(reader), verifier, provenance)
 
 
 def _t5_stages(models: Models, settings: Settings) -> Stages:
@@ -175,6 +180,7 @@ def load_models(index: Path | None = None, models: Path = MODELS) -> Models:
 
     Raises MissingError or MismatchError if a part isn't there or doesn't belong to the others.
     """
+    from rtv_core.reading.encoders import open_encoder
     from rtv_core.reading.reader import Reader
     from rtv_core.reading.weights import input_form, load_reading_network, weights_sha256
     from rtv_core.retrieval.dense import SentenceEncoder
@@ -184,7 +190,7 @@ def load_models(index: Path | None = None, models: Path = MODELS) -> Models:
     network, card = load_reading_network(models)
     encoder = SentenceEncoder(_encoder_name(index), dtype="float32")
     opened = open_index(index or demo_index(encoder), encoder.fingerprint)
-    reader = Reader(network, input_form(card))
+    reader = Reader(network, input_form(card), encoder=open_encoder(network))
     return Models(HybridRetriever(opened, encoder), reader, card, weights_sha256(models))
 
 

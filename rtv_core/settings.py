@@ -22,6 +22,7 @@ __all__ = [
     "CallSettings",
     "EvidenceSettings",
     "LLMSettings",
+    "ReaderSettings",
     "RecallerSettings",
     "RetrieverSettings",
     "Settings",
@@ -63,6 +64,16 @@ class RetrieverSettings:
     def check(self) -> None:
         _between("retriever.passages", self.passages, 1, LARGEST_RETRIEVAL)
         _between("retriever.lexical_weight", self.lexical_weight, 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSettings:
+    """`backend` runs the embedded reader: "openvino", "torch", or "auto", the first where it is installed."""
+
+    backend: str = "auto"
+
+    def check(self) -> None:
+        _one_of("reader.backend", self.backend, ("auto", "openvino", "torch"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +228,7 @@ class Settings:
     profile: str = "embedded"
     system: str = "embedded"
     retriever: RetrieverSettings = field(default_factory=RetrieverSettings)
+    reader: ReaderSettings = field(default_factory=ReaderSettings)
     recaller: RecallerSettings = field(default_factory=RecallerSettings)
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
     verifier: VerifierSettings = field(default_factory=VerifierSettings)

@@ -10,6 +10,7 @@ from rtv_core.baselines.rerank import OracleReranker, RetrievalOrder, TrainedRer
 from rtv_core.baselines.stages import CONCATENATED, JOINT, RERANKER
 from rtv_core.baselines.systems import Baseline, ConcatenatedReading, RerankThenRead
 from rtv_core.errors import MismatchError, MissingError
+from rtv_core.reading.encoders import open_encoder
 from rtv_core.reading.network import ReaderNetwork
 from rtv_core.reading.reader import Reader
 from rtv_core.reading.weights import CARD, ReaderCard, input_form, load_reading_network, weights_sha256
@@ -37,12 +38,12 @@ def load_baselines(
     baselines: list[Baseline] = []
     if reader:
         network, card = load_stage(reader, JOINT)
-        states, weights = Reader(network, input_form(card), CACHE_BYTES), _hash("reader", reader)
+        states, weights = _reader(network, card), _hash("reader", reader)
         for own in (TrainedReranker(states, ONE_NETWORK), OracleReranker(), RetrievalOrder()):
             baselines.append(RerankThenRead(own, JointReader(states), card.tau, weights))
         if reranker:
             ranking, other = load_stage(reranker, RERANKER)
-            trained = TrainedReranker(Reader(ranking, input_form(other), CACHE_BYTES))
+            trained = TrainedReranker(_reader(ranking, other))
             weights = weights | _hash("reranker", reranker)
             baselines.insert(1, RerankThenRead(trained, JointReader(states), card.tau, weights))
     if concatenated:
@@ -62,6 +63,10 @@ def load_stage(folder: Path, stage: str) -> tuple[ReaderNetwork, ReaderCard]:
     if card.stage != stage:
         raise MismatchError(f"{folder} holds a {card.stage}, not a {stage}. Name the folder of a {stage}.")
     return network, card
+
+
+def _reader(network: ReaderNetwork, card: ReaderCard) -> Reader:
+    return Reader(network, input_form(card), CACHE_BYTES, open_encoder(network))
 
 
 def _hash(part: str, folder: Path) -> dict[str, str]:

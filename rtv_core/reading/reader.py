@@ -8,16 +8,16 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
+from rtv_core.reading.encoders import Encoder, TorchEncoder, choose_backend, open_encoder
 from rtv_core.reading.form import InputForm, Pair, pad
 from rtv_core.reading.network import ReaderNetwork
 from rtv_core.records import Passage
 
 __all__ = ["Reader", "States"]
 
-PAIRS_A_BATCH = 8
+PAIRS_A_BATCH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,19 @@ class Reader:
 
     A pair's states depend on question, title and text. Pairs are sorted by length into small batches and
     padding is masked, but in bfloat16 the company a pair is read in may still round its states otherwise.
+    Without an `encoder` the network itself reads, through torch.
     """
 
-    def __init__(self, network: ReaderNetwork, form: InputForm, cache_bytes: int = 128 * 2**20) -> None:
+    def __init__(
+        self,
+        network: ReaderNetwork,
+        form: InputForm,
+        cache_bytes: int = 128 * 2**20,
+        encoder: Encoder | None = None,
+    ) -> None:
         self.network, self.form = network.eval(), form
+        self.encoder = encoder or TorchEncoder(network)
+        self._others: dict[str, Reader] = {}
         self._cache: OrderedDict[bytes, States] = OrderedDict()
         self._cached_bytes, self._most_bytes = 0, cache_bytes
         self._lock = threading.Lock()
@@ -55,15 +64,24 @@ class Reader:
                 self._remember(key, states)
         return [known.get(key) or read[key] for key in keys]
 
-    @torch.inference_mode()
+    def under(self, backend: str) -> Reader:
+        """This reader, or one like it with a cache of its own, on a backend (see `choose_backend`)."""
+        name = choose_backend(backend)
+        if self.encoder.name.startswith(name):
+            return self
+        with self._lock:
+            if name not in self._others:
+                encoder = open_encoder(self.network, name)
+                self._others[name] = Reader(self.network, self.form, self._most_bytes, encoder)
+            return self._others[name]
+
     def _encode(self, question: str, passages: Sequence[Passage]) -> list[States]:
         pairs = self.form.pairs(question, passages)
         order = sorted(range(len(pairs)), key=lambda i: (len(pairs[i].ids), i))
+        batches = [order[start : start + PAIRS_A_BATCH] for start in range(0, len(order), PAIRS_A_BATCH)]
+        read = self.encoder.encode([pad([pairs[i] for i in rows]) for rows in batches])
         found: dict[int, States] = {}
-        for start in range(0, len(order), PAIRS_A_BATCH):
-            rows = order[start : start + PAIRS_A_BATCH]
-            batch = [torch.from_numpy(part) for part in pad([pairs[i] for i in rows])]
-            hidden = self.network.encode(*batch)  # (pairs, tokens, width)
+        for rows, hidden in zip(batches, read, strict=True):
             for row, i in enumerate(rows):
                 # A copy, so that a short passage does not keep the whole padded batch alive.
                 found[i] = States(pairs[i], hidden[row, : len(pairs[i].ids)].clone())

@@ -1,0 +1,129 @@
+"""The reader's encoder on its backends: one network, the same states to rounding, whatever the batches."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+from tiny import PASSAGES, QUESTIONS, tiny_network
+
+from rtv_core.errors import MissingError
+from rtv_core.reading import encoders
+from rtv_core.reading.encoders import TorchEncoder, choose_backend, open_encoder
+from rtv_core.reading.form import pad
+from rtv_core.reading.reader import Reader
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def network():
+    return tiny_network(3)[0].eval()
+
+
+@pytest.fixture(scope="module")
+def batches():
+    form = tiny_network(3)[2]
+    pairs = [pair for question in QUESTIONS for pair in form.pairs(question, PASSAGES)]
+    return [pad(pairs[start : start + 5]) for start in range(0, 40, 5)]
+
+
+@pytest.fixture(scope="module")
+def openvino(network):
+    pytest.importorskip("openvino")
+    return open_encoder(network, "openvino")
+
+
+def without_padding(batches, states):
+    return [own[torch.from_numpy(mask).bool()] for (_, mask, _), own in zip(batches, states, strict=True)]
+
+
+def test_openvino_gives_the_states_of_torch(network, openvino, batches) -> None:
+    both = [without_padding(batches, e.encode(batches)) for e in (TorchEncoder(network), openvino)]
+    for one, other in zip(*both, strict=True):
+        assert one.dtype == other.dtype
+        assert torch.allclose(one, other, atol=2e-5)
+
+
+def test_states_come_in_the_order_of_their_batches_also_from_several_threads(openvino, batches) -> None:
+    alone = [openvino.encode([batch])[0] for batch in batches]
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(openvino.encode, [batches] * 8):
+            for one, other in zip(found, alone, strict=True):
+                assert torch.equal(one, other)
+
+
+def test_states_stay_what_they_were_when_others_are_read(openvino, batches) -> None:
+    first = openvino.encode(batches[:1])[0]
+    before = first.clone()
+    openvino.encode(batches)
+    assert torch.equal(first, before)
+
+
+def test_nothing_to_read_is_nothing(openvino) -> None:
+    assert openvino.encode([]) == []
+
+
+def test_the_precision_is_the_network_s_own(batches) -> None:
+    pytest.importorskip("openvino")
+    network = tiny_network(3)[0].eval()
+    network.encoder.to(torch.bfloat16)
+    encoder = open_encoder(network, "openvino")
+    assert encoder.name == "openvino bfloat16"
+    (states,) = encoder.encode(batches[:1])
+    assert states.dtype == torch.bfloat16
+    (plain,) = TorchEncoder(network).encode(batches[:1])
+    mask = torch.from_numpy(batches[0][1]).bool()
+    assert torch.cosine_similarity(states[mask].float(), plain[mask].float(), dim=-1).min() > 0.999
+
+
+def test_a_reader_changes_its_backend_and_keeps_each(network, openvino) -> None:
+    form = tiny_network(3)[2]
+    reader = Reader(network, form, encoder=openvino)
+    assert reader.under("auto") is reader
+    plain = reader.under("torch")
+    assert plain.encoder.name == "torch float32"
+    assert reader.under("torch") is plain
+    one, other = (r.read(QUESTIONS[0], PASSAGES) for r in (reader, plain))
+    for a, b in zip(one, other, strict=True):
+        assert torch.allclose(a.hidden, b.hidden, atol=2e-5)
+
+
+def test_without_openvino_torch_reads_and_asking_for_it_says_what_to_do(network, monkeypatch) -> None:
+    monkeypatch.setattr(encoders, "find_spec", lambda name: None)
+    assert choose_backend("auto") == choose_backend("torch") == "torch"
+    assert isinstance(open_encoder(network), TorchEncoder)
+    with pytest.raises(MissingError, match="pip install openvino"):
+        open_encoder(network, "openvino")
+
+
+def test_opening_and_reading_asks_for_nothing_over_the_network() -> None:
+    pytest.importorskip("openvino")
+    script = """
+        import socket, sys
+        tried = []
+        def look_up(host, *more, **others):
+            tried.append(host)
+            raise socket.gaierror(-3, "the network is cut")
+        class Cut(socket.socket):
+            def connect(self, address):
+                tried.append(address)
+                raise OSError(101, "the network is cut")
+        socket.getaddrinfo, socket.socket = look_up, Cut
+        sys.path[:0] = ["tests", "."]
+        from tiny import PASSAGES, QUESTIONS, tiny_network
+        from rtv_core.reading.encoders import open_encoder
+        from rtv_core.reading.form import pad
+        network, _, form = tiny_network(3)
+        open_encoder(network, "openvino").encode([pad(form.pairs(QUESTIONS[0], PASSAGES))])
+        print(tried)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
