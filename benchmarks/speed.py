@@ -1,8 +1,9 @@
-"""Seconds a question by stage, start-up and memory, on the machine at hand.
+"""Seconds a question by stage, start-up and memory, on the machine at hand; then what encode-once saves.
 
-Run: python -m benchmarks.speed [--index DIR --questions FILE] [--count 40]
+Run: python -m benchmarks.speed [--index DIR --questions FILE] [--count 40] [--grid 3]
 
 Without an index the demo corpus and its questions are used. The first question warms up and is not counted.
+The second part asks a few questions at several |B|, |A| and k (see `benchmarks.grid`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import time
 from pathlib import Path
 
 import click
+import torch
 
+from benchmarks.grid import measure_grid, peak_gflops, render_grid
 from rtv_core.datasets import load_questions
 from rtv_core.factory import DEMO_QUESTIONS, load_models
 from rtv_core.settings import load_settings
@@ -22,13 +25,15 @@ from rtv_core.settings import load_settings
 @click.option("--index", type=click.Path(path_type=Path))
 @click.option("--questions", type=click.Path(path_type=Path), default=DEMO_QUESTIONS)
 @click.option("--count", default=40, show_default=True, help="Questions asked.")
+@click.option("--grid", "few", default=3, show_default=True, help="Questions of the second part; 0: none.")
 @click.option("--set", "overrides", multiple=True)
-def main(index: Path | None, questions: Path, count: int, overrides: tuple[str, ...]) -> None:
+def main(index: Path | None, questions: Path, count: int, few: int, overrides: tuple[str, ...]) -> None:
     """Print medians and 90 % quantiles of wall seconds, CPU seconds, and resident memory."""
     started = time.perf_counter()
     models = load_models(index)
     print(f"models loaded in {time.perf_counter() - started:.1f} s")
-    pipeline = models.pipeline(load_settings("embedded", overrides))
+    settings = load_settings("embedded", overrides)
+    pipeline = models.pipeline(settings)
     asked = [q.text for q in load_questions(questions)][: count + 1]
     pipeline.ask(asked[0])
     stages: dict[str, list[float]] = {}
@@ -52,6 +57,10 @@ def main(index: Path | None, questions: Path, count: int, overrides: tuple[str, 
         tenth = statistics.quantiles(seconds, n=10)[-1] if len(seconds) > 1 else seconds[0]
         print(f"{stage:>15}  median {statistics.median(seconds):6.3f} s   90 % {tenth:6.3f} s")
     print(f"resident memory {_resident_mib():,.0f} MiB, at its peak {_peak_mib():,.0f} MiB")
+    if few:
+        backend = pipeline.provenance["reader_backend"]
+        dtype = torch.bfloat16 if backend.endswith("bfloat16") else torch.float32
+        print(render_grid(measure_grid(models, settings, asked[-few:]), peak_gflops(dtype), backend), end="")
 
 
 def _resident_mib() -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from rtv_core.reading.encoders import Encoder, TorchEncoder, choose_backend, open_encoder
+from rtv_core.reading.encoders import Batch, Encoder, TorchEncoder, choose_backend, open_encoder
 from rtv_core.reading.form import InputForm, Pair, pad
 from rtv_core.reading.network import ReaderNetwork
 from rtv_core.records import Passage
@@ -75,13 +75,15 @@ class Reader:
                 self._others[name] = Reader(self.network, self.form, self._most_bytes, encoder)
             return self._others[name]
 
+    def batches(self, question: str, passages: Sequence[Passage]) -> list[Batch]:
+        """What the encoder is given for these passages, if none of them is cached."""
+        return _batches(self.form.pairs(question, passages))[1]
+
     def _encode(self, question: str, passages: Sequence[Passage]) -> list[States]:
         pairs = self.form.pairs(question, passages)
-        order = sorted(range(len(pairs)), key=lambda i: (len(pairs[i].ids), i))
-        batches = [order[start : start + PAIRS_A_BATCH] for start in range(0, len(order), PAIRS_A_BATCH)]
-        read = self.encoder.encode([pad([pairs[i] for i in rows]) for rows in batches])
+        rows_of_batches, batches = _batches(pairs)
         found: dict[int, States] = {}
-        for rows, hidden in zip(batches, read, strict=True):
+        for rows, hidden in zip(rows_of_batches, self.encoder.encode(batches), strict=True):
             for row, i in enumerate(rows):
                 # A copy, so that a short passage does not keep the whole padded batch alive.
                 found[i] = States(pairs[i], hidden[row, : len(pairs[i].ids)].clone())
@@ -94,6 +96,13 @@ class Reader:
         while self._cached_bytes > self._most_bytes and len(self._cache) > 1:
             _, dropped = self._cache.popitem(last=False)
             self._cached_bytes -= dropped.hidden.nbytes
+
+
+def _batches(pairs: Sequence[Pair]) -> tuple[list[list[int]], list[Batch]]:
+    """Which pairs go together, by length, and the batches that they make."""
+    order = sorted(range(len(pairs)), key=lambda i: (len(pairs[i].ids), i))
+    rows = [order[start : start + PAIRS_A_BATCH] for start in range(0, len(order), PAIRS_A_BATCH)]
+    return rows, [pad([pairs[i] for i in own]) for own in rows]
 
 
 def _key(question: str, passage: Passage) -> bytes:
