@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import mean
 
 from benchmarks.plain import fit_plain
 from benchmarks.rows import Row
-from rtv_core.metrics import f1_optimal
-from rtv_core.records import EVIDENCE_SIZES, Question, Trace, Verdict
+from rtv_core.records import EVIDENCE_SIZES, Trace, Verdict
 from rtv_core.settings import VerifierSettings
 from rtv_core.thresholds import FINE_TAUS, answers, judge
+from rtv_core.training.tau import choose_tau
 
 __all__ = ["MAIN", "System", "build_systems", "verifier_name", "verifier_scores"]
 
@@ -32,18 +31,16 @@ class System:
 
     def predict(self, row: Row, tau: float, single_answer: bool = False) -> list[str]:
         """The answers under the rule of `thresholds.judge`, whatever gave the scores."""
-        verdicts = tuple(Verdict((score,) * len(EVIDENCE_SIZES)) for score in self.scores(row))
-        candidates = tuple(candidate.candidate() for candidate in row.candidates)
-        trace = Trace(Question("", ""), candidates=candidates, verdicts=verdicts)
-        return answers(judge(trace, VerifierSettings(tau=tau, single_answer=single_answer)))
+        return answers(judge(self._trace(row), VerifierSettings(tau=tau, single_answer=single_answer)))
 
     def best_tau(self, rows: Sequence[Row]) -> float:
         """The threshold of the best mean F1 (optimal matching); the lowest of equals."""
-        found = {
-            tau: mean(f1_optimal(self.predict(row, tau), row.question.answers).f1 for row in rows)
-            for tau in self.taus
-        }
-        return max(self.taus, key=lambda tau: (found[tau], -tau))
+        return choose_tau([self._trace(row) for row in rows], self.taus).tau
+
+    def _trace(self, row: Row) -> Trace:
+        verdicts = tuple(Verdict((score,) * len(EVIDENCE_SIZES)) for score in self.scores(row))
+        candidates = tuple(candidate.candidate() for candidate in row.candidates)
+        return Trace(row.question, candidates=candidates, verdicts=verdicts)
 
 
 def build_systems(dev: Sequence[Row]) -> list[System]:

@@ -30,6 +30,7 @@ __all__ = [
     "VerifierSettings",
     "load_settings",
     "read_toml",
+    "read_value",
 ]
 
 LARGEST_RETRIEVAL = 1000
@@ -248,7 +249,7 @@ class Settings:
                 raise SettingError(f"There is no setting {name!r}.{_nearest(name)}")
             part = getattr(settings, part_name)
             kind = get_type_hints(type(part))[field_name]
-            part = replace(part, **{field_name: _read(name, value, kind)})
+            part = replace(part, **{field_name: read_value(name, value, kind)})
             part.check()
             settings = replace(settings, **{part_name: part})
         return settings
@@ -284,6 +285,22 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SettingError(f"{path} is not valid TOML: {error}") from error
 
 
+def read_value(name: str, value: Any, kind: type) -> Any:
+    """A value of a field of type `kind`; strings are read as that. Raises SettingError with its name."""
+    if kind is bool and isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str) and kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    if type(value) is not kind:
+        raise SettingError(f"{name} is {value!r}; it must be a{'n' if kind is int else ''} {kind.__name__}.")
+    return value
+
+
 def _read_profile(path: Path) -> Settings:
     built_in = ", ".join(PROFILES)
     if not path.is_file():
@@ -314,21 +331,6 @@ def _nearest(name: str) -> str:
         tails[t] for t in difflib.get_close_matches(name.rpartition(".")[2], tails, 1)
     ]
     return f" Did you mean {close[0]!r}?" if close else f" Known: {', '.join(names)}."
-
-
-def _read(name: str, value: Any, kind: type) -> Any:
-    if kind is bool and isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(value, str) and kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            pass
-    if type(value) is not kind:
-        raise SettingError(f"{name} is {value!r}; it must be a{'n' if kind is int else ''} {kind.__name__}.")
-    return value
 
 
 def _one_of(name: str, value: str, known: Sequence[str]) -> None:

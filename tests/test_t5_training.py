@@ -331,7 +331,7 @@ def test_a_value_of_a_recipe_can_be_set(tmp_path: Path) -> None:
         ("[verifier]\nalpha = 1\n", [], "there is nothing called 'alpha'"),
         ("[verifier]\n", ["warmupp=1"], "Did you mean 'warmup'"),
         ("[verifier]\nk = 3\n", [], "k is 3; it must be one of 1, 5, 10"),
-        ("[verifier]\nk = 'x'\n", [], "k is 'x'; it must be of type int"),
+        ("[verifier]\nk = 'x'\n", [], "k is 'x'; it must be an int"),
         ("[verifier]\n", ["batch=0"], "batch is 0; it must be above 0"),
         ("[verifier]\n", ["dtype=int8"], "dtype is 'int8'"),
         ("[verifier]\n", ["k"], "'k' sets nothing"),

@@ -55,7 +55,8 @@ def _experiment(name: str) -> click.Command:
         out: Path | None,
     ) -> None:
         settings = load_settings(profile, overrides)
-        bench = _bench(index, settings, questions, baselines, limit, run, store)
+        with_clusters = name == "ri2ver"
+        bench = _bench(index, settings, questions, baselines, limit, run, store, with_clusters)
         show(name, bench, out)
 
     return experiment
@@ -86,6 +87,7 @@ def _bench(
     limit: int | None,
     run: str,
     store: Path,
+    with_clusters: bool,
 ) -> Bench:
     if index is not None and questions is None:
         raise InputError("An index needs questions to ask of it. Name a file of them by --questions.")
@@ -109,7 +111,7 @@ def _bench(
         systems=Systems(offers(baselines, MODELS)),
         limit=limit,
         run=run,
-        clusters=find_clusters(source),
+        clusters=find_clusters(source) if with_clusters else {},
         progress=_progress(),
     )
 

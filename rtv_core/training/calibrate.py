@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from statistics import mean
 
 import numpy as np
 
 from rtv_core.errors import InputError
-from rtv_core.metrics import f1_optimal
 from rtv_core.pipeline import Pipeline
 from rtv_core.protocols import Retriever
 from rtv_core.reading.weights import ReaderCard
 from rtv_core.records import EVIDENCE_SIZES, Hit, Question, Trace, Verdict
-from rtv_core.settings import VerifierSettings
 from rtv_core.text import covers_any, same_answer
-from rtv_core.thresholds import FINE_TAUS, answers, judge
+from rtv_core.thresholds import FINE_TAUS
+from rtv_core.training.tau import choose_tau
 
 __all__ = ["Calibration", "calibrate", "calibrated_scores", "fit_logistic", "fit_rows"]
 
@@ -69,9 +67,8 @@ def calibrate(
         trace.grown(verdicts=tuple(Verdict(tuple(p)) for p in calibrated_scores(own, rows)))
         for trace, own in zip(traces, facts, strict=True)
     ]
-    scores = {tau: _mean_f1(fitted, tau) for tau in FINE_TAUS}
-    tau = max(FINE_TAUS, key=lambda value: (scores[value], -value))
-    return Calibration(rows, tau, scores[tau], len(questions))
+    chosen = choose_tau(fitted, FINE_TAUS)
+    return Calibration(rows, chosen.tau, chosen.f1, chosen.questions)
 
 
 class _WithoutAnswers:
@@ -134,11 +131,6 @@ def fit_logistic(
     model = LogisticRegression(C=0.3, max_iter=2000).fit((facts - centre) / spread, right, shares)
     weights = model.coef_[0] / spread
     return weights, float(model.intercept_[0] - weights @ centre)
-
-
-def _mean_f1(traces: Sequence[Trace], tau: float) -> float:
-    settings = VerifierSettings(tau=tau, k=EVIDENCE_SIZES[-1])
-    return mean(f1_optimal(answers(judge(trace, settings)), trace.question.answers).f1 for trace in traces)
 
 
 def _right(trace: Trace) -> list[bool]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from rtv_core.errors import MissingError, SettingError
 from rtv_core.records import EVIDENCE_SIZES
-from rtv_core.settings import read_toml
+from rtv_core.settings import read_toml, read_value
 from rtv_core.training.flat_loop import FlatLoop
 
 __all__ = ["RECIPES", "RecallPlan", "Recipe", "RetrievePlan", "VerifyPlan", "load_recipe", "recipe_names"]
@@ -77,7 +77,7 @@ class Recipe:
                 hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
                 raise SettingError(f"{where}: there is nothing called {name!r}. {hint}")
             own = getattr(recipe, part)
-            own = replace(own, **{name: _read(f"{where}: {name}", value, type(getattr(own, name)))})
+            own = replace(own, **{name: read_value(f"{where}: {name}", value, type(getattr(own, name)))})
             recipe = replace(recipe, **{part: own})
         recipe.check(where)
         return recipe
@@ -128,18 +128,3 @@ def load_recipe(name: str, stage: str, overrides: Sequence[str] = ()) -> Recipe:
             raise SettingError(f"{override!r} sets nothing. Write it as name=value, e.g. alpha_neg=0.7.")
         given[field_name.strip()] = value.strip()
     return recipe.with_values(given, "--set")
-
-
-def _read(name: str, value: Any, kind: type) -> Any:
-    if kind is bool and value in ("true", "false"):
-        return value == "true"
-    if kind is float and type(value) is int:
-        return float(value)
-    if kind in (int, float) and isinstance(value, str):
-        try:
-            return kind(value)
-        except ValueError:
-            pass
-    if type(value) is not kind:
-        raise SettingError(f"{name} is {value!r}; it must be of type {kind.__name__}.")
-    return value

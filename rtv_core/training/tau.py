@@ -1,4 +1,4 @@
-"""The threshold of a system whose scores are not calibrated: the one of the best mean F1 on dev."""
+"""The threshold of a system: the one of the best mean F1 on dev."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ class ChosenTau:
 
 
 def choose_tau(traces: Sequence[Trace], taus: Sequence[float]) -> ChosenTau:
-    """The tau of the best mean F1 (optimal matching), the lowest of equals. The questions must have gold."""
+    """The tau of the best mean F1 (optimal matching), the lowest of equals. The questions must have gold.
+
+    Scores are those of the largest evidence size.
+    """
     found = {
         tau: mean(
             f1_optimal(answers(judge(trace, VerifierSettings(tau=tau))), trace.question.answers).f1
