@@ -10,7 +10,7 @@ from torch import Tensor
 from rtv_core.reading.form import Pair
 from rtv_core.reading.network import FORBIDDEN
 
-__all__ = ["relevance_loss", "span_loss", "span_targets"]
+__all__ = ["mean_where", "relevance_loss", "span_loss", "span_targets"]
 
 
 def span_targets(
@@ -46,6 +46,11 @@ def span_loss(scores: Tensor, possible: Tensor, wanted: Tensor) -> Tensor:
     others = torch.cat([zero, scores.masked_fill(~possible | wanted, FORBIDDEN)], dim=1)
     right = torch.cat([zero, (-scores).masked_fill(~wanted, FORBIDDEN)], dim=1)
     return others.logsumexp(dim=1) + right.logsumexp(dim=1)
+
+
+def mean_where(values: Tensor, where: Tensor) -> Tensor:
+    """The mean of the values at the places where `where` is true; 0 if there is none."""
+    return (values * where).sum() / where.sum().clamp(min=1)
 
 
 def relevance_loss(logits: Tensor, relevant: Tensor) -> Tensor:

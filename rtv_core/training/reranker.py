@@ -18,7 +18,7 @@ from rtv_core.reading.network import ReaderNetwork
 from rtv_core.records import Passage
 from rtv_core.training.examples import Example
 from rtv_core.training.loop import LoopSettings, run_steps
-from rtv_core.training.losses import relevance_loss
+from rtv_core.training.losses import mean_where, relevance_loss
 from rtv_core.training.verifier import SECOND_STAGE, Group, VerifierPlan, plan_verifier
 
 __all__ = [
@@ -85,7 +85,7 @@ def ranking_losses(scores: Tensor, groups: Sequence[Group]) -> dict[str, Tensor]
     relevant = torch.tensor([status == "positive" for status in statuses])
     return {
         "listwise": torch.stack(listwise).mean(),
-        "relevance": 0.5 * (relevance_loss(scores, relevant) * known).sum() / known.sum().clamp(min=1),
+        "relevance": 0.5 * mean_where(relevance_loss(scores, relevant), known),
     }
 
 

@@ -27,7 +27,7 @@ from rtv_core.settings import EvidenceSettings, RecallerSettings
 from rtv_core.text import same_answer
 from rtv_core.training.examples import Example, answer_spans
 from rtv_core.training.loop import LoopSettings, run_steps
-from rtv_core.training.losses import relevance_loss, span_loss, span_targets
+from rtv_core.training.losses import mean_where, relevance_loss, span_loss, span_targets
 from rtv_core.verify.embedded import evidence_slots, verifier_input
 
 __all__ = ["SECOND_STAGE", "Group", "VerifierPlan", "plan_verifier", "train_verifier", "verify_losses"]
@@ -148,8 +148,8 @@ def verify_losses(
     possible, wanted = span_targets(pairs, spans, scores.shape[1], scores.shape[2])
     taught = known & (~relevant | wanted.flatten(1).any(dim=1))
     losses = {
-        "span": 0.5 * (span_loss(scores, possible, wanted) * taught).sum() / taught.sum().clamp(min=1),
-        "relevance": 0.5 * (relevance_loss(relevance, relevant) * known).sum() / known.sum().clamp(min=1),
+        "span": 0.5 * mean_where(span_loss(scores, possible, wanted), taught),
+        "relevance": 0.5 * mean_where(relevance_loss(relevance, relevant), known),
     }
 
     logits, labels, start = [], [], 0
