@@ -68,7 +68,7 @@ def main(
     """Answer what is missing, then print the table."""
     try:
         settings = load_settings("embedded", overrides)
-        baselines = load_baselines(reranker, reader, concatenated)
+        baselines = load_baselines(reranker, reader, concatenated, settings.reader.backend)
         loaded = load_models(index, models)
         out.mkdir(parents=True, exist_ok=True)
         rows: dict[str, dict[str, list[Row]]] = {}

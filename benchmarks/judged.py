@@ -9,9 +9,11 @@ verdicts are AUTOMATIC, a language model's and not people's; their annotators ar
 
 `draw` takes a run of MultiSpanQA test that `python -m rtv_core evaluate` kept. It writes the predictions, the
 sample with the probability of each item, and a sheet for judges, which has passages, but neither scores nor
-gold. `collect` reads verdicts on the sheet, JSON lines of item (its number), label, evidence, gold and note,
-in the words of `records.Judgement`, and writes them as the app exports judgements. The annotator named
-`LAST` settles what the others disagree on.
+gold. As in a blind queue of the app, each item is first called right, invalid or unsure; what was called
+right is then placed beside the gold, as listed, variant or unlisted, and the first verdict stays. `collect`
+reads these labels, JSON lines of item (its number), label, evidence, gold and note, in the words of
+`records.Judgement`, and writes them as the app exports judgements. The annotator named `LAST` settles what
+the others disagree on.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ import click
 from benchmarks.question_sets import load_question_set
 from rtv_core.analysis.rulings import Counting
 from rtv_core.analysis.shares import Share
-from rtv_core.annotation.agreement import agreement, ratings
+from rtv_core.annotation.agreement import Coefficient, agreement, ratings
 from rtv_core.annotation.queue import draw as draw_queue
 from rtv_core.errors import InputError, MismatchError, RtvError
 from rtv_core.evaluation import import_predictions
@@ -48,6 +50,9 @@ FILES = Path(__file__).parent / "judgements"
 NAME = "MultiSpanQA test"
 LAST = "language model, third reading"
 """The annotator who settles disagreements."""
+
+RIGHT = "listed"
+"""Stands for every label of a right answer where only right or wrong is compared."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,8 @@ def collect(data: Path, out: Path, verdicts: tuple[str, ...]) -> None:
     """Turn verdicts on the sheet into judgements as the app exports them."""
     with _plain_errors():
         given = [(name, Path(path)) for name, _, path in (v.partition("=") for v in verdicts)]
+        if missing := next((name for name, path in given if not path.is_file()), None):
+            raise InputError(f"There is no file for {missing!r}. Write ANNOTATOR=FILE.")
         count = collect_verdicts(_gold(data), out, given)
     click.echo(f"{out / 'judgements.jsonl'}: {count:,} judgements.")
 
@@ -139,14 +146,14 @@ def draw_sample(questions: Sequence[Question], store: Path, name: str, plan: Que
 def collect_verdicts(questions: Sequence[Question], out: Path, verdicts: Sequence[tuple[str, Path]]) -> int:
     """Write judgements.jsonl from the files of each annotator; returns how many there are.
 
-    Raises InputError for a line that no verdict of the sample has.
+    Raises InputError for a line that is no verdict on an item of the sample.
     """
     with _opened(questions, out) as sample:
         store = JudgementStore(sample.store)
         by_position = {question.position: question for question in sample.questions}
         for annotator, path in verdicts:
             for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-                row = json.loads(line)
+                row = _verdict(line, f"{path}, line {place}")
                 if not 1 <= row["item"] <= len(sample.items):
                     raise InputError(f"{path}, line {place}: the sample has no item {row['item']}.")
                 item = sample.items[row["item"] - 1]
@@ -183,18 +190,31 @@ def render(analysis: Analysis) -> str:
     """What `show` prints."""
     wrong = analysis.table6.wrong
     lines = [
-        "Automatic judgements by a language model, not by people; blind to score and gold.",
+        "Automatic judgements by a language model, not by people. Right or wrong was said blind to score and "
+        "gold; what was right was then placed beside the gold.",
         analysis.headline.text if analysis.headline else "No gold is known.",
         f"Wrong predictions: {wrong.total:,}, of them {wrong.unsure} unsure, {wrong.split} split.",
         *(f"  {row.name}: {_share(row.plain)}; in the paper {_share(row.published)}" for row in wrong.rows),
     ]
-    found = agreement(ratings(analysis.judgements, leave_out={LAST}))
+    blind = [replace(said, label=_first(said.label)) for said in analysis.judgements]
+    found = agreement(ratings(blind, leave_out={LAST}))
     for coefficient in (found.percent, found.kappa) if found else ():
-        lines.append(
-            f"Two readings: {coefficient.name} {coefficient.value:.3f} "
-            f"({coefficient.low:.3f} to {coefficient.high:.3f}), {coefficient.items:,} items"
-        )
+        lines.append(f"Two readings by one model, right, invalid or unsure: {_coefficient(coefficient)}")
     return "\n".join(lines) + "\n"
+
+
+def _first(label: str) -> str:
+    """The blind verdict behind a label."""
+    return label if label in ("invalid", "unsure") else RIGHT
+
+
+def _coefficient(coefficient: Coefficient) -> str:
+    """Value and interval, as far as they are defined."""
+    text = f"{coefficient.name} "
+    text += "undefined" if coefficient.value is None else f"{coefficient.value:.3f}"
+    if coefficient.low is not None and coefficient.high is not None:
+        text += f" ({coefficient.low:.3f} to {coefficient.high:.3f})"
+    return f"{text}, {coefficient.items:,} items. {coefficient.note}".rstrip()
 
 
 @contextmanager
@@ -230,6 +250,15 @@ _FIELDS = ("item", "question", "answer", "inclusion")
 
 def _row(number: int, question: Question, item: QueueItem) -> dict[str, Any]:
     return {"item": number, "question": question.id, "answer": item.answer, "inclusion": item.inclusion}
+
+
+def _verdict(line: str, place: str) -> dict[str, Any]:
+    """One line of verdicts, with the fields that every one has."""
+    try:
+        row = json.loads(line)
+        return row | {"item": int(row["item"]), "label": str(row["label"])}
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{place}: {line[:60]!r} is no verdict: an object with item and label.") from error
 
 
 def _plan(files: Path) -> QueuePlan:

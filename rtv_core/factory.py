@@ -180,7 +180,6 @@ def load_models(index: Path | None = None, models: Path = MODELS) -> Models:
 
     Raises MissingError or MismatchError if a part isn't there or doesn't belong to the others.
     """
-    from rtv_core.reading.encoders import open_encoder
     from rtv_core.reading.reader import Reader
     from rtv_core.reading.weights import input_form, load_reading_network, weights_sha256
     from rtv_core.retrieval.dense import SentenceEncoder
@@ -190,7 +189,7 @@ def load_models(index: Path | None = None, models: Path = MODELS) -> Models:
     network, card = load_reading_network(models)
     encoder = SentenceEncoder(_encoder_name(index), dtype="float32")
     opened = open_index(index or demo_index(encoder), encoder.fingerprint)
-    reader = Reader(network, input_form(card), encoder=open_encoder(network))
+    reader = Reader(network, input_form(card))
     return Models(HybridRetriever(opened, encoder), reader, card, weights_sha256(models))
 
 

@@ -48,16 +48,18 @@ def repeats(candidate: Candidate, better: Candidate) -> bool:
     """Whether two candidates are one answer: equal after normalisation, or cut from the same words.
 
     "Al Unser and Rick Mears" beside "Rick Mears" is another cut of one place. It repeats the better candidate
-    if each passage that gave it gave the better one from overlapping words. One such passage is enough where
+    if each passage that gave it gave the better one from overlapping words. Half of them are enough where
     the longer one is the shorter with more words about it, as "Jacksonville Jaguars" beside "Jacksonville",
-    and no list.
+    and no list: "Virginia" stays beside "West Virginia" if most of its places are its own.
     """
     if normalise_answer(candidate.answer) == normalise_answer(better.answer):
         return True
     if answer_key(candidate.answer) == answer_key(better.answer):
         return True
     places = [any(_overlap(own, other) for other in better.sources) for own in candidate.sources]
-    return any(places) and (all(places) or _nested(candidate.answer, better.answer))
+    if not any(places):
+        return False
+    return all(places) or (2 * sum(places) >= len(places) and _nested(candidate.answer, better.answer))
 
 
 def _nested(one: str, other: str) -> bool:

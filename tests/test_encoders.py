@@ -14,7 +14,7 @@ from tiny import PASSAGES, QUESTIONS, tiny_network
 
 from rtv_core.errors import MissingError
 from rtv_core.reading import encoders
-from rtv_core.reading.encoders import TorchEncoder, choose_backend, open_encoder
+from rtv_core.reading.encoders import TorchEncoder, open_encoder
 from rtv_core.reading.form import pad
 from rtv_core.reading.reader import Reader
 
@@ -84,22 +84,38 @@ def test_the_precision_is_the_network_s_own(batches) -> None:
 
 def test_a_reader_changes_its_backend_and_keeps_each(network, openvino) -> None:
     form = tiny_network(3)[2]
-    reader = Reader(network, form, encoder=openvino)
-    assert reader.under("auto") is reader
-    plain = reader.under("torch")
-    assert plain.encoder.name == "torch float32"
-    assert reader.under("torch") is plain
-    one, other = (r.read(QUESTIONS[0], PASSAGES) for r in (reader, plain))
+    reader = Reader(network, form)
+    assert reader.under("torch") is reader
+    fast = reader.under("auto")
+    assert fast.encoder.name == openvino.name == "openvino float32"
+    assert reader.under("openvino") is reader.under("auto") is fast
+    one, other = (r.read(QUESTIONS[0], PASSAGES) for r in (reader, fast))
     for a, b in zip(one, other, strict=True):
         assert torch.allclose(a.hidden, b.hidden, atol=2e-5)
 
 
 def test_without_openvino_torch_reads_and_asking_for_it_says_what_to_do(network, monkeypatch) -> None:
     monkeypatch.setattr(encoders, "find_spec", lambda name: None)
-    assert choose_backend("auto") == choose_backend("torch") == "torch"
     assert isinstance(open_encoder(network), TorchEncoder)
-    with pytest.raises(MissingError, match="pip install openvino"):
+    with pytest.raises(MissingError, match="OpenVINO is not installed"):
         open_encoder(network, "openvino")
+
+
+def test_an_openvino_that_does_not_work_leaves_the_reading_to_torch(network, monkeypatch, caplog) -> None:
+    monkeypatch.setattr(encoders, "find_spec", lambda name: object())
+    monkeypatch.setitem(sys.modules, "rtv_core.reading.openvino_encoder", None)
+    assert isinstance(open_encoder(network), TorchEncoder)
+    assert "torch reads the passages" in caplog.text
+    with pytest.raises(MissingError, match=r"doesn't work here .* reader.backend=torch"):
+        open_encoder(network, "openvino")
+
+
+def test_every_core_gets_a_batch_of_few_passages(openvino) -> None:
+    cores = torch.get_num_threads()
+    assert openvino.pairs_a_batch(cores) == 1
+    assert openvino.pairs_a_batch(3 * cores) == 3
+    assert openvino.pairs_a_batch(100 * cores) == 4
+    assert openvino.pairs_a_batch(0) == 1
 
 
 def test_opening_and_reading_asks_for_nothing_over_the_network() -> None:

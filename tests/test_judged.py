@@ -83,11 +83,27 @@ def test_collected_verdicts_correct_the_score_and_the_last_reading_settles(drawn
     assert text.startswith("Automatic judgements by a language model, not by people")
     assert "estimated from 4 of 8 wrong predictions" in text
     assert "percent agreement 0.500" in text
+    assert "placed beside the gold" in text
+
+
+def test_readings_that_place_an_answer_differently_agree_that_it_is_right(drawn) -> None:
+    first = verdicts(drawn, "first", {1: "unlisted", 2: "invalid"})
+    second = verdicts(drawn, "second", {1: "variant", 2: "invalid"}, gold="early 1902")
+    collect_verdicts(QUESTIONS, drawn, [first, second])
+    assert "percent agreement 1.000" in render(analysed(QUESTIONS, drawn))
 
 
 def test_a_verdict_on_no_item_is_refused(drawn) -> None:
     with pytest.raises(InputError, match="the sample has no item 5"):
         collect_verdicts(QUESTIONS, drawn, [verdicts(drawn, "first", {5: "invalid"})])
+
+
+@pytest.mark.parametrize("line", ["", "[]", '{"item": 1}', '{"item": "x", "label": "invalid"}'])
+def test_a_line_that_is_no_verdict_is_named(drawn, line) -> None:
+    path = drawn / "first.jsonl"
+    path.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 1.*is no verdict"):
+        collect_verdicts(QUESTIONS, drawn, [("first", path)])
 
 
 def test_another_gold_is_not_what_was_drawn_from(drawn) -> None:

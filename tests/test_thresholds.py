@@ -58,7 +58,7 @@ def test_a_cut_that_stands_alone_elsewhere_counts_too() -> None:
     assert answers(judge(both, VerifierSettings())) == ["Al Unser and Rick Mears", "Rick Mears"]
 
 
-def test_a_part_of_a_name_that_was_cut_from_it_once_repeats_it_and_so_does_a_longer_one() -> None:
+def test_a_part_of_a_name_that_was_mostly_cut_from_it_repeats_it_and_so_does_a_longer_one() -> None:
     once, alone = ("a", 0, 12), ("b", 0, 12)
     for better, other in (("Jacksonville Jaguars", "Jacksonville"), ("Jacksonville", "Jacksonville Jaguars")):
         trace = _placed({better: (0.8, *once), other: (0.7, *once)})
@@ -66,6 +66,15 @@ def test_a_part_of_a_name_that_was_cut_from_it_once_repeats_it_and_so_does_a_lon
         cut = replace(trace.candidates[1], sources=(*trace.candidates[1].sources, elsewhere))
         both = trace.grown(candidates=(trace.candidates[0], cut))
         assert answers(judge(both, VerifierSettings())) == [better]
+
+
+def test_a_name_that_was_once_cut_from_a_longer_one_counts_if_most_places_are_its_own() -> None:
+    trace = _placed({"West Virginia": (0.8, "a", 0, 13), "Virginia": (0.7, "a", 5, 13)})
+    own = [Source(name, rank, Span(0, 8, 0.5), 1.0) for rank, name in enumerate("bc", 2)]
+    virginia = replace(trace.candidates[1], sources=(*trace.candidates[1].sources, *own))
+    both = trace.grown(candidates=(trace.candidates[0], virginia))
+    assert answers(judge(trace, VerifierSettings())) == ["West Virginia"]
+    assert answers(judge(both, VerifierSettings())) == ["West Virginia", "Virginia"]
 
 
 def test_a_part_of_a_name_that_was_never_cut_from_it_counts() -> None:

@@ -27,23 +27,28 @@ CACHE_BYTES = 32 * 2**20
 
 
 def load_baselines(
-    reranker: Path | None = None, reader: Path | None = None, concatenated: Path | None = None
+    reranker: Path | None = None,
+    reader: Path | None = None,
+    concatenated: Path | None = None,
+    backend: str = "auto",
 ) -> list[Baseline]:
     """The baselines that the trained folders allow, each with the tau of its reader's card.
 
     A joint reader gets the passages that its own network ranks first, those that an oracle does (where gold
-    is known) and those as retrieved; with a folder of a reranker also what that ranks first. Raises
+    is known) and those as retrieved; with a folder of a reranker also what that ranks first. Networks that
+    read passages one by one run on `backend` (see `rtv_core.reading.encoders.open_encoder`). Raises
     MissingError or MismatchError for a folder that isn't what it is named as.
     """
     baselines: list[Baseline] = []
     if reader:
         network, card = load_stage(reader, JOINT)
-        states, weights = _reader(network, card), _hash("reader", reader)
+        states = _reader(network, card, backend)
+        weights = _hash("reader", reader) | {"reader_backend": states.encoder.name}
         for own in (TrainedReranker(states, ONE_NETWORK), OracleReranker(), RetrievalOrder()):
             baselines.append(RerankThenRead(own, JointReader(states), card.tau, weights))
         if reranker:
             ranking, other = load_stage(reranker, RERANKER)
-            trained = TrainedReranker(_reader(ranking, other))
+            trained = TrainedReranker(_reader(ranking, other, backend))
             weights = weights | _hash("reranker", reranker)
             baselines.insert(1, RerankThenRead(trained, JointReader(states), card.tau, weights))
     if concatenated:
@@ -65,8 +70,8 @@ def load_stage(folder: Path, stage: str) -> tuple[ReaderNetwork, ReaderCard]:
     return network, card
 
 
-def _reader(network: ReaderNetwork, card: ReaderCard) -> Reader:
-    return Reader(network, input_form(card), CACHE_BYTES, open_encoder(network))
+def _reader(network: ReaderNetwork, card: ReaderCard, backend: str) -> Reader:
+    return Reader(network, input_form(card), CACHE_BYTES, open_encoder(network, backend))
 
 
 def _hash(part: str, folder: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Protocol
@@ -13,10 +14,18 @@ from torch import Tensor
 from rtv_core.errors import MissingError
 from rtv_core.reading.network import ReaderNetwork
 
-__all__ = ["Batch", "Encoder", "TorchEncoder", "choose_backend", "open_encoder"]
+__all__ = ["Batch", "Encoder", "TorchEncoder", "open_encoder", "precision"]
 
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Token ids, attention mask and segment ids, each (pairs, tokens), int64."""
+
+TORCH_PAIRS = 8
+ADVICE = "Run pip install -r requirements.txt, or set reader.backend=torch."
+
+UNUSABLE = (ImportError, AttributeError, RuntimeError)
+"""What another release of OpenVINO raises, or one that can't use the processor."""
+
+log = logging.getLogger(__name__)
 
 
 class Encoder(Protocol):
@@ -25,6 +34,10 @@ class Encoder(Protocol):
     @property
     def name(self) -> str:
         """Library and precision, e.g. "torch bfloat16"."""
+        ...
+
+    def pairs_a_batch(self, pairs: int) -> int:
+        """How many of so many pairs should go together."""
         ...
 
     def encode(self, batches: Sequence[Batch]) -> list[Tensor]:
@@ -42,31 +55,34 @@ class TorchEncoder:
     def name(self) -> str:
         return f"torch {precision(self._network)}"
 
+    def pairs_a_batch(self, pairs: int) -> int:
+        return TORCH_PAIRS
+
     @torch.inference_mode()
     def encode(self, batches: Sequence[Batch]) -> list[Tensor]:
         return [self._network.encode(*map(torch.from_numpy, batch)) for batch in batches]
 
 
-def choose_backend(wanted: str) -> str:
-    """ "openvino" or "torch"; "auto" is the first where it is installed.
-
-    Raises MissingError for OpenVINO where it isn't.
-    """
-    installed = find_spec("openvino") is not None
-    if wanted == "openvino" and not installed:
-        raise MissingError(
-            "OpenVINO is not installed. Run pip install openvino, or set reader.backend=torch."
-        )
-    return "openvino" if installed and wanted != "torch" else "torch"
-
-
 def open_encoder(network: ReaderNetwork, backend: str = "auto") -> Encoder:
-    """The encoder of a network on a backend (see `choose_backend`)."""
-    if choose_backend(backend) == "torch":
-        return TorchEncoder(network)
-    from rtv_core.reading.openvino_encoder import OpenVINOEncoder
+    """The encoder of a network on "openvino" or "torch"; "auto" is the first where it works.
 
-    return OpenVINOEncoder(network)
+    Raises MissingError for OpenVINO where it doesn't.
+    """
+    if backend == "torch":
+        return TorchEncoder(network)
+    if find_spec("openvino") is None:
+        if backend == "openvino":
+            raise MissingError(f"OpenVINO is not installed. {ADVICE}")
+        return TorchEncoder(network)
+    try:
+        from rtv_core.reading.openvino_encoder import OpenVINOEncoder
+
+        return OpenVINOEncoder(network)
+    except UNUSABLE as error:
+        if backend == "openvino":
+            raise MissingError(f"OpenVINO doesn't work here ({error}). {ADVICE}") from error
+        log.warning("OpenVINO doesn't work here (%s): torch reads the passages.", error)
+        return TorchEncoder(network)
 
 
 def precision(network: ReaderNetwork) -> str:

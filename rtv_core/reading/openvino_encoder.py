@@ -24,6 +24,8 @@ from rtv_core.reading.network import ReaderNetwork
 
 __all__ = ["OpenVINOEncoder", "encoder_graph"]
 
+MOST_PAIRS = 4
+
 MASKED = -1e4
 """Added to the attention scores of padding; as in the heads finite, for bfloat16's sake."""
 
@@ -43,27 +45,31 @@ class OpenVINOEncoder:
             properties.num_streams: cores,
         }
         compiled = ov.Core().compile_model(graph, "CPU", options)
-        self._dtype = getattr(torch, own)
-        self._found: dict[int, Tensor] = {}
+        self._dtype, self._cores = getattr(torch, own), cores
         self._queue = ov.AsyncInferQueue(compiled, cores)
         self._queue.set_callback(self._keep)
         self._lock = threading.Lock()
         self.name = f"openvino {own}"
 
+    def pairs_a_batch(self, pairs: int) -> int:
+        """Few enough that every core has a batch."""
+        return min(max(-(-pairs // self._cores), 1), MOST_PAIRS)
+
     def encode(self, batches: Sequence[Batch]) -> list[Tensor]:
         """The states of each batch, (pairs, tokens, width)."""
+        found: dict[int, Tensor] = {}
         with self._lock:
             # The largest first, so that no core is left with a large one at the end.
             for place in sorted(range(len(batches)), key=lambda i: -batches[i][0].size):
-                self._queue.start_async(list(batches[place]), place)
+                self._queue.start_async(list(batches[place]), (found, place))
             self._queue.wait_all()
-            found, self._found = self._found, {}
         return [found[place] for place in range(len(batches))]
 
-    def _keep(self, request: ov.InferRequest, place: int) -> None:
+    def _keep(self, request: ov.InferRequest, wanted: tuple[dict[int, Tensor], int]) -> None:
         # A copy in either case: the request's memory is used again.
         states = torch.from_numpy(request.get_output_tensor().data)
-        self._found[place] = states.clone() if states.dtype == self._dtype else states.to(self._dtype)
+        found, place = wanted
+        found[place] = states.clone() if states.dtype == self._dtype else states.to(self._dtype)
 
 
 def encoder_graph(weights: Mapping[str, Tensor], config: BertConfig) -> ov.Model:

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from rtv_core.reading.encoders import Batch, Encoder, TorchEncoder, choose_backend, open_encoder
+from rtv_core.reading.encoders import Batch, Encoder, TorchEncoder, open_encoder
 from rtv_core.reading.form import InputForm, Pair, pad
 from rtv_core.reading.network import ReaderNetwork
 from rtv_core.records import Passage
 
 __all__ = ["Reader", "States"]
-
-PAIRS_A_BATCH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,8 @@ class Reader:
     ) -> None:
         self.network, self.form = network.eval(), form
         self.encoder = encoder or TorchEncoder(network)
-        self._others: dict[str, Reader] = {}
+        self._under: dict[str, Reader] = {}
+        self._opening = threading.Lock()
         self._cache: OrderedDict[bytes, States] = OrderedDict()
         self._cached_bytes, self._most_bytes = 0, cache_bytes
         self._lock = threading.Lock()
@@ -65,29 +64,37 @@ class Reader:
         return [known.get(key) or read[key] for key in keys]
 
     def under(self, backend: str) -> Reader:
-        """This reader, or one like it with a cache of its own, on a backend (see `choose_backend`)."""
-        name = choose_backend(backend)
-        if self.encoder.name.startswith(name):
-            return self
-        with self._lock:
-            if name not in self._others:
-                encoder = open_encoder(self.network, name)
-                self._others[name] = Reader(self.network, self.form, self._most_bytes, encoder)
-            return self._others[name]
+        """This reader on a backend (see `open_encoder`), with a cache of its own unless that is its own."""
+        with self._opening:
+            if backend not in self._under:
+                encoder = open_encoder(self.network, backend)
+                alike = (r for r in (self, *self._under.values()) if r.encoder.name == encoder.name)
+                own = next(alike, None) or Reader(self.network, self.form, self._most_bytes, encoder)
+                self._under[backend] = own
+            return self._under[backend]
 
     def batches(self, question: str, passages: Sequence[Passage]) -> list[Batch]:
         """What the encoder is given for these passages, if none of them is cached."""
-        return _batches(self.form.pairs(question, passages))[1]
+        return self._batches(self.form.pairs(question, passages))[1]
 
     def _encode(self, question: str, passages: Sequence[Passage]) -> list[States]:
+        if not passages:
+            return []
         pairs = self.form.pairs(question, passages)
-        rows_of_batches, batches = _batches(pairs)
+        rows_of_batches, batches = self._batches(pairs)
         found: dict[int, States] = {}
         for rows, hidden in zip(rows_of_batches, self.encoder.encode(batches), strict=True):
             for row, i in enumerate(rows):
                 # A copy, so that a short passage does not keep the whole padded batch alive.
                 found[i] = States(pairs[i], hidden[row, : len(pairs[i].ids)].clone())
         return [found[i] for i in range(len(pairs))]
+
+    def _batches(self, pairs: Sequence[Pair]) -> tuple[list[list[int]], list[Batch]]:
+        """Which pairs go together, by length, and the batches that they make."""
+        order = sorted(range(len(pairs)), key=lambda i: (len(pairs[i].ids), i))
+        size = self.encoder.pairs_a_batch(len(pairs))
+        rows = [order[start : start + size] for start in range(0, len(order), size)]
+        return rows, [pad([pairs[i] for i in own]) for own in rows]
 
     def _remember(self, key: bytes, states: States) -> None:
         if key not in self._cache:
@@ -96,13 +103,6 @@ class Reader:
         while self._cached_bytes > self._most_bytes and len(self._cache) > 1:
             _, dropped = self._cache.popitem(last=False)
             self._cached_bytes -= dropped.hidden.nbytes
-
-
-def _batches(pairs: Sequence[Pair]) -> tuple[list[list[int]], list[Batch]]:
-    """Which pairs go together, by length, and the batches that they make."""
-    order = sorted(range(len(pairs)), key=lambda i: (len(pairs[i].ids), i))
-    rows = [order[start : start + PAIRS_A_BATCH] for start in range(0, len(order), PAIRS_A_BATCH)]
-    return rows, [pad([pairs[i] for i in own]) for own in rows]
 
 
 def _key(question: str, passage: Passage) -> bytes:

@@ -116,7 +116,7 @@ def _advanced(settings: Settings) -> Parts:
             list(PARTS),
             value=parts_on(settings),
             label="parts of the system",
-            info="switch one off, ask again, and see what it gives",
+            info="Switch one off, ask again, and see what it gave. The last two belong to verification.",
             visible=has_parts(settings),
             elem_id="rtv-parts",
         ),

@@ -25,6 +25,7 @@ from rtv_core.ui.asking import Answers, Opened, draw_session
 from rtv_core.ui.links import read_link
 from rtv_core.ui.marks import is_given, score_places
 from rtv_core.ui.markup import Markup, join
+from rtv_core.ui.parts import parts_off
 from rtv_core.ui.session import Run, Session, read_knobs, remembered_name, said_of
 from rtv_core.ui.stored import Stored
 from rtv_core.ui.workbench import Workbench
@@ -215,14 +216,20 @@ def _session(workbench: Workbench, stored: Stored, frozen: bool) -> Session:
 
 
 def _kept(workbench: Workbench, question: str) -> tuple[str, Trace]:
-    """The newest finished trace of a question, else the newest answers of another system."""
+    """The newest finished trace of a question, else the newest answers of another system.
+
+    A trace made with parts switched off stands back behind those that weren't.
+    """
     kept = ((i, workbench.store.load_trace(i)) for i in workbench.store.traces(question)[:LOOKED_AT])
-    given = None
+    lesser = given = None
     for trace_id, trace in kept:
         if trace.complete:
-            return trace_id, trace
-        if given is None and is_given(trace):
-            given = trace_id, trace
+            if not parts_off(trace):
+                return trace_id, trace
+            lesser = lesser or (trace_id, trace)
+        elif is_given(trace):
+            given = given or (trace_id, trace)
+    given = lesser or given
     if given is None:
         raise MissingError(
             f"No finished answer to “{question[:200]}” is kept, and nothing is asked while presenting. Leave "

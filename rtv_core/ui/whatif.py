@@ -12,6 +12,7 @@ from rtv_core.settings import VerifierSettings
 from rtv_core.ui import checks, render
 from rtv_core.ui.marks import Row
 from rtv_core.ui.markup import Markup
+from rtv_core.ui.parts import as_made
 from rtv_core.ui.session import Session, find_row, read_knobs
 from rtv_core.ui.workbench import Workbench
 
@@ -61,13 +62,13 @@ def show_flip(
 def _attack(
     workbench: Workbench, session: Session | None, knobs: VerifierSettings, event: Mapping[str, object]
 ) -> tuple[Row, Attack]:
-    """The candidate that an event names, and its evidence under the server's own verifier."""
+    """The candidate that an event names, and its evidence under the verifier that the trace was made with."""
     if session is None:
         raise InputError("There is no candidate yet. Ask a question first.")
     row = find_row(session, (), event)
     if not render.can_take_away(session.trace, row):
         raise InputError(f"{row.answer[:80]!r} has no verified evidence, so there is nothing to take away.")
-    verifier = workbench.pipeline(workbench.settings).verifier
+    verifier = workbench.pipeline(as_made(workbench.settings, session.trace)).verifier
     question = check_question(session.trace.question.text)
     return row, Attack(verifier, question, session.trace.evidence[row.index], knobs.k)
 

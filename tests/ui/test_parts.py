@@ -13,11 +13,15 @@ from verifiers import QUESTION, two_verifiers
 from rtv_core.baselines.offers import Systems
 from rtv_core.errors import InputError
 from rtv_core.settings import load_settings
+from rtv_core.store.judgements import JudgementStore
 from rtv_core.ui.app import build_app
 from rtv_core.ui.asking import open_link, show_answers
 from rtv_core.ui.links import read_link, write_settings
+from rtv_core.ui.marks import candidate_key
 from rtv_core.ui.parts import PARTS, parts_on, switch_parts
+from rtv_core.ui.presenting import open_stored, show_stored
 from rtv_core.ui.session import Run
+from rtv_core.ui.whatif import show_whatif
 
 ALL = list(PARTS)
 LLM = load_settings("llm", ["retriever.passages=3"])
@@ -111,6 +115,29 @@ def test_a_link_that_names_no_part_says_so_and_one_for_another_system_changes_no
     assert parts_on(link.settings) == without("verification")
     assert "no part that can be switched off: '<b>'" in link.notice
     assert read_link({"off": "verification"}, load_settings()).settings == load_settings()
+
+
+def test_the_page_says_what_was_off_and_takes_evidence_away_from_the_same_verifier(workbench) -> None:
+    last, _ = ask(workbench, without("verification"))
+    assert "switched off: verification" in last.progress
+    whole, _ = ask(workbench, ALL)
+    assert "switched off" not in whole.progress
+    key = candidate_key("Mister Lonely")
+    before = len(workbench.server.requests)
+    show_whatif(workbench, last.session, 0.5, 10, False, {"key": key, "taken": [0], "turn": 1})
+    assert len(workbench.server.requests) == before, "no judgement is asked for where none was made"
+    show_whatif(workbench, whole.session, 0.5, 10, False, {"key": key, "taken": [0], "turn": 1})
+    assert len(workbench.server.requests) > before
+
+
+def test_a_presentation_shows_the_whole_system_rather_than_one_with_parts_off(workbench, tmp_path) -> None:
+    workbench.store = JudgementStore(tmp_path / "rtv.db")
+    whole = ask(workbench, ALL)[0].session
+    bare = ask(workbench, without("verification"))[0].session
+    assert workbench.store.traces(QUESTION)[0] == bare.trace_id
+    run = Run()
+    open_stored(workbench, run, {"q": QUESTION, "present": "1"})
+    assert show_stored(workbench, run, 0.5, 10, False, "ann").session.trace_id == whole.trace_id
 
 
 @pytest.mark.parametrize("profile", ["llm", "embedded"])

@@ -23,6 +23,7 @@ from rtv_core.records import Question
 from rtv_core.ri2ver import PromptedPipeline
 from rtv_core.settings import Settings
 from rtv_core.verify.prompted import PromptedQuestions, PromptedVerifier
+from rtv_core.wire import to_json
 
 __all__ = ["QUESTION", "VERDICTS", "TwoVerifiers", "systems", "two_verifiers"]
 
@@ -57,7 +58,13 @@ class TwoVerifiers(FakeWorkbench):
             FreshGatherer(retriever, questions, asked.fresh if asked.verify else 0, asked.sources),
             PromptedVerifier(prompter, asked),
             settings,
-            MappingProxyType({"exchanges": name, "scores": "words" if self.words else "probabilities"}),
+            MappingProxyType(
+                {
+                    "exchanges": name,
+                    "scores": "words" if self.words else "probabilities",
+                    "settings": to_json(settings),
+                }
+            ),
             prompter,
         )
 

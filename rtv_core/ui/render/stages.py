@@ -5,6 +5,7 @@ from __future__ import annotations
 from rtv_core.records import Trace
 from rtv_core.ui.marks import is_given
 from rtv_core.ui.markup import Markup, escape, spoken, tag
+from rtv_core.ui.parts import parts_off
 from rtv_core.ui.render.parts import LONGEST_NAME, counted
 
 __all__ = ["render_progress"]
@@ -28,6 +29,8 @@ def render_progress(trace: Trace, running: bool = False, link: str = "") -> Mark
     done = names.index(trace.stage)
     given = is_given(trace)
     items = _given(trace) if given else [_stage(trace, i, done, running) for i in range(1, len(STAGES))]
+    if off := parts_off(trace):
+        items.append(tag("li", f"switched off: {', '.join(off)}", class_="off"))
     if trace.complete:
         items.append(tag("li", f"{sum(trace.seconds.values()):.2f} s in all", class_="total"))
     elif not (running or given):
