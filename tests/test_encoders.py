@@ -13,8 +13,9 @@ import torch
 from tiny import PASSAGES, QUESTIONS, tiny_network
 
 from rtv_core.errors import MissingError
-from rtv_core.reading import encoders
-from rtv_core.reading.encoders import TorchEncoder, open_encoder
+from rtv_core.reading import backends
+from rtv_core.reading.backends import open_encoder
+from rtv_core.reading.encoders import TorchEncoder
 from rtv_core.reading.form import pad
 from rtv_core.reading.reader import Reader
 
@@ -95,14 +96,14 @@ def test_a_reader_changes_its_backend_and_keeps_each(network, openvino) -> None:
 
 
 def test_without_openvino_torch_reads_and_asking_for_it_says_what_to_do(network, monkeypatch) -> None:
-    monkeypatch.setattr(encoders, "find_spec", lambda name: None)
+    monkeypatch.setattr(backends, "find_spec", lambda name: None)
     assert isinstance(open_encoder(network), TorchEncoder)
     with pytest.raises(MissingError, match="OpenVINO is not installed"):
         open_encoder(network, "openvino")
 
 
 def test_an_openvino_that_does_not_work_leaves_the_reading_to_torch(network, monkeypatch, caplog) -> None:
-    monkeypatch.setattr(encoders, "find_spec", lambda name: object())
+    monkeypatch.setattr(backends, "find_spec", lambda name: object())
     monkeypatch.setitem(sys.modules, "rtv_core.reading.openvino_encoder", None)
     assert isinstance(open_encoder(network), TorchEncoder)
     assert "torch reads the passages" in caplog.text
@@ -133,7 +134,7 @@ def test_opening_and_reading_asks_for_nothing_over_the_network() -> None:
         socket.getaddrinfo, socket.socket = look_up, Cut
         sys.path[:0] = ["tests", "."]
         from tiny import PASSAGES, QUESTIONS, tiny_network
-        from rtv_core.reading.encoders import open_encoder
+        from rtv_core.reading.backends import open_encoder
         from rtv_core.reading.form import pad
         network, _, form = tiny_network(3)
         open_encoder(network, "openvino").encode([pad(form.pairs(QUESTIONS[0], PASSAGES))])

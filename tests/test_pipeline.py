@@ -21,7 +21,7 @@ from rtv_core.records import (
     Span,
     Verdict,
 )
-from rtv_core.settings import Settings
+from rtv_core.settings import Settings, VerifierSettings
 from rtv_core.thresholds import answers, judge
 from rtv_core.wire import to_json
 
@@ -80,7 +80,7 @@ def test_a_question_is_answered_through_all_stages() -> None:
     assert [c.answer for c in trace.candidates] == [f"answer {i}" for i in range(1, 6)]
     assert [e.candidate for e in trace.evidence] == list(trace.candidates)
     assert len(trace.readings) == len(trace.hits) == len(trace.verdicts) == 5
-    assert answers(judge(trace, Settings().verifier)) == ["answer 2", "answer 4"]
+    assert answers(judge(trace, VerifierSettings(tau=0.1))) == ["answer 2", "answer 4"]
     assert set(trace.seconds) == {"retrieve", "recall", "gather", "verify"}
     assert all(seconds >= 0 for seconds in trace.seconds.values())
     assert dict(trace.provenance) == {"model": "fake"}

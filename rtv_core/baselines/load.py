@@ -10,7 +10,7 @@ from rtv_core.baselines.rerank import OracleReranker, RetrievalOrder, TrainedRer
 from rtv_core.baselines.stages import CONCATENATED, JOINT, RERANKER
 from rtv_core.baselines.systems import Baseline, ConcatenatedReading, RerankThenRead
 from rtv_core.errors import MismatchError, MissingError
-from rtv_core.reading.encoders import open_encoder
+from rtv_core.reading.backends import open_encoder
 from rtv_core.reading.network import ReaderNetwork
 from rtv_core.reading.reader import Reader
 from rtv_core.reading.weights import CARD, ReaderCard, input_form, load_reading_network, weights_sha256
@@ -36,7 +36,7 @@ def load_baselines(
 
     A joint reader gets the passages that its own network ranks first, those that an oracle does (where gold
     is known) and those as retrieved; with a folder of a reranker also what that ranks first. Networks that
-    read passages one by one run on `backend` (see `rtv_core.reading.encoders.open_encoder`). Raises
+    read passages one by one run on `backend` (see `rtv_core.reading.backends.open_encoder`). Raises
     MissingError or MismatchError for a folder that isn't what it is named as.
     """
     baselines: list[Baseline] = []

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from rtv_core.reading.encoders import Batch, Encoder, TorchEncoder, open_encoder
+from rtv_core.reading.backends import open_encoder
+from rtv_core.reading.encoders import Batch, Encoder, TorchEncoder
 from rtv_core.reading.form import InputForm, Pair, pad
 from rtv_core.reading.network import ReaderNetwork
 from rtv_core.records import Passage
@@ -64,7 +65,7 @@ class Reader:
         return [known.get(key) or read[key] for key in keys]
 
     def under(self, backend: str) -> Reader:
-        """This reader on a backend (see `open_encoder`), with a cache of its own unless that is its own."""
+        """This reader on a backend (see `backends.open_encoder`); another than its own has its own cache."""
         with self._opening:
             if backend not in self._under:
                 encoder = open_encoder(self.network, backend)

@@ -135,6 +135,7 @@ def test_a_part_switched_off_on_the_page_is_off_in_the_next_answer_and_in_its_li
         page.reload()
         page.wait_for_selector(".rtv-head.evidence[data-complete='1']")
         page.click("#rtv-advanced > .label-wrap")
+        page.wait_for_selector("#rtv-parts input")
         boxes = page.locator("#rtv-parts input")
         assert [box.is_checked() for box in boxes.all()] == [True, False, True, True]
     workbench.server.close()

@@ -26,6 +26,7 @@ from rtv_core.errors import InputError, MissingError
 from rtv_core.records import Judgement, Passage
 from rtv_core.store.judgements import JudgementStore
 from rtv_core.ui.app import build_app, check_host, launch_options, serve
+from rtv_core.ui.asking import Opened
 from rtv_core.ui.guard import Guard, read_site
 from rtv_core.ui.marks import candidate_key
 from rtv_core.ui.signin import (
@@ -104,7 +105,7 @@ class Server:
 
     def question(self, session: str, name: str, **headers: Any) -> None:
         """Ask the question in a tab, and wait until its answers are there."""
-        asked = [None, 100, 0.02, "strict", 0.5, 10, False, name]
+        asked = [None, 100, 0.02, "strict", [], 0.5, 10, False, name]
         assert self.call("call_answers", session, [None, ASKED], **headers).status == 200
         join = self.ask("POST", "/gradio_api/queue/join", self._body("answers", session, asked), **headers)
         assert join.status == 200
@@ -588,7 +589,7 @@ def test_nobody_reads_changes_or_undoes_the_verdict_of_another(shared: Server, a
 
 def test_the_name_on_the_page_is_fixed(shared: Server, ann) -> None:
     opened = shared.call("opened", "ann", [None, "bob"], **ann)
-    update = json.loads(opened.body)["data"][7]
+    update = json.loads(opened.body)["data"][Opened._fields.index("annotator")]
     assert (update["value"], update["interactive"]) == ("Ann", False)
 
 
