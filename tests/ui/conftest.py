@@ -24,30 +24,33 @@ def chromium() -> str:
     return path
 
 
-@pytest.fixture(scope="module")
-def engine(chromium):
+@pytest.fixture(scope="session")
+def driver(chromium):
+    """Playwright, once for all: there may be only one of it in a thread."""
+    with pytest.importorskip("playwright.sync_api").sync_playwright() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="session")
+def engine(driver, chromium):
     """A browser in which each context is somebody's own."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        yield browser
-        browser.close()
+    browser = driver.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="module")
-def browser(chromium, tmp_path_factory):
+def browser(driver, chromium, tmp_path_factory):
     """One person's browser, with a new profile."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as engine:
-        context = engine.chromium.launch_persistent_context(
-            tmp_path_factory.mktemp("profile"),
-            executable_path=chromium,
-            headless=True,
-            args=ARGUMENTS,
-            viewport={"width": 1280, "height": 800},
-        )
-        yield context
-        context.close()
+    context = driver.chromium.launch_persistent_context(
+        tmp_path_factory.mktemp("profile"),
+        executable_path=chromium,
+        headless=True,
+        args=ARGUMENTS,
+        viewport={"width": 1280, "height": 800},
+    )
+    yield context
+    context.close()
 
 
 @pytest.fixture(scope="module")
