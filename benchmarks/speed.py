@@ -31,9 +31,9 @@ def main(index: Path | None, questions: Path, count: int, few: int, overrides: t
     """Print medians and 90 % quantiles of wall seconds, CPU seconds, and resident memory."""
     started = time.perf_counter()
     models = load_models(index)
-    print(f"models loaded in {time.perf_counter() - started:.1f} s")
     settings = load_settings("embedded", overrides)
     pipeline = models.pipeline(settings)
+    print(f"models loaded in {time.perf_counter() - started:.1f} s")
     asked = [q.text for q in load_questions(questions)][: count + 1]
     pipeline.ask(asked[0])
     stages: dict[str, list[float]] = {}
