@@ -17,9 +17,6 @@ __all__ = ["MAIN", "System", "build_systems", "verifier_name", "verifier_scores"
 MAIN = "recall, then verify"
 PLAIN = "logistic regression on 9 plain features"
 
-FINER_TAUS = tuple(round(0.02 * step, 2) for step in range(1, 50))
-"""Thresholds tried for the baselines: finer than our own, so that none of their loss is a coarse grid's."""
-
 
 @dataclass(frozen=True)
 class System:
@@ -27,7 +24,7 @@ class System:
 
     name: str
     scores: Callable[[Row], Sequence[float]]
-    taus: Sequence[float] = FINER_TAUS
+    taus: Sequence[float] = FINE_TAUS
 
     def predict(self, row: Row, tau: float, single_answer: bool = False) -> list[str]:
         """The answers under the rule of `thresholds.judge`, whatever gave the scores."""
@@ -49,7 +46,7 @@ def build_systems(dev: Sequence[Row]) -> list[System]:
     Without dev rows the plain baseline is left out.
     """
     sizes = reversed(EVIDENCE_SIZES)
-    systems = [System(verifier_name(k), verifier_scores(k), FINE_TAUS) for k in sizes]
+    systems = [System(verifier_name(k), verifier_scores(k)) for k in sizes]
     systems.append(System("recaller alone", lambda row: [c.recall for c in row.candidates]))
     if dev:
         features = [candidate.plain for row in dev for candidate in row.candidates]

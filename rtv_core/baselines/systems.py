@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from rtv_core.records import EVIDENCE_SIZES, Candidate, Hit, Prediction, Question, Reading, Trace, Verdict
 from rtv_core.settings import Settings, VerifierSettings
-from rtv_core.thresholds import judge
+from rtv_core.thresholds import FINE_TAUS, judge
 
 if TYPE_CHECKING:
     from rtv_core.baselines.joint import PassageReader
@@ -29,8 +29,8 @@ __all__ = [
     "settings_of",
 ]
 
-BASELINE_TAUS = (0.002, 0.005, 0.01, 0.015, *(round(0.02 * step, 2) for step in range(1, 50)))
-"""Finer and lower than our own, so that no baseline loses by a coarse grid: ten answers share one softmax."""
+BASELINE_TAUS = tuple(sorted((0.002, 0.005, 0.015, *FINE_TAUS)))
+"""Lower than our own, so that no baseline loses by a coarse grid: ten answers share one softmax."""
 
 READ = 10
 """How many passages a joint reader gets (paper: k = 10)."""
