@@ -106,9 +106,19 @@ def test_an_openvino_that_does_not_work_leaves_the_reading_to_torch(network, mon
         open_encoder(network, "openvino")
 
 
-def test_every_core_gets_a_batch_of_few_passages(openvino) -> None:
+def test_every_core_gets_as_many_batches_of_few_passages(openvino) -> None:
     cores = torch.get_num_threads()
-    assert openvino.pairs_a_batch(cores) == 1
-    assert openvino.pairs_a_batch(3 * cores) == 3
-    assert openvino.pairs_a_batch(100 * cores) == 4
-    assert openvino.pairs_a_batch(0) == 1
+    assert openvino.sizes(0) == []
+    assert openvino.sizes(1) == [1]
+    assert openvino.sizes(3 * cores) == [3] * cores
+    for pairs in range(1, 60):
+        sizes = openvino.sizes(pairs)
+        assert sum(sizes) == pairs
+        assert max(sizes) <= 4
+        assert max(sizes) - min(sizes) <= 1
+        assert len(sizes) % cores == 0 or len(sizes) == pairs
+
+
+def test_torch_reads_eight_at_a_time(network) -> None:
+    assert TorchEncoder(network).sizes(20) == [8, 8, 4]
+    assert TorchEncoder(network).sizes(0) == []

@@ -27,8 +27,8 @@ class Encoder(Protocol):
         """Library and precision, e.g. "torch bfloat16"."""
         ...
 
-    def pairs_a_batch(self, pairs: int) -> int:
-        """How many of so many pairs should go together."""
+    def sizes(self, pairs: int) -> list[int]:
+        """How many of so many pairs should go into each batch."""
         ...
 
     def encode(self, batches: Sequence[Batch]) -> list[Tensor]:
@@ -46,8 +46,8 @@ class TorchEncoder:
     def name(self) -> str:
         return f"torch {precision(self._network)}"
 
-    def pairs_a_batch(self, pairs: int) -> int:
-        return TORCH_PAIRS
+    def sizes(self, pairs: int) -> list[int]:
+        return [min(TORCH_PAIRS, pairs - start) for start in range(0, pairs, TORCH_PAIRS)]
 
     @torch.inference_mode()
     def encode(self, batches: Sequence[Batch]) -> list[Tensor]:

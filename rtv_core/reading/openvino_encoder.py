@@ -51,9 +51,11 @@ class OpenVINOEncoder:
         self._lock = threading.Lock()
         self.name = f"openvino {own}"
 
-    def pairs_a_batch(self, pairs: int) -> int:
-        """Few enough that every core has a batch."""
-        return min(max(-(-pairs // self._cores), 1), MOST_PAIRS)
+    def sizes(self, pairs: int) -> list[int]:
+        """As many batches for each core, all about as large, so that none waits for another."""
+        rounds = -(-pairs // (self._cores * MOST_PAIRS))
+        count = min(rounds * self._cores, pairs)
+        return [pairs // count + (i < pairs % count) for i in range(count)]
 
     def encode(self, batches: Sequence[Batch]) -> list[Tensor]:
         """The states of each batch, (pairs, tokens, width)."""

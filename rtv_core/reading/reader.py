@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from torch import Tensor
 
@@ -93,8 +94,9 @@ class Reader:
     def _batches(self, pairs: Sequence[Pair]) -> tuple[list[list[int]], list[Batch]]:
         """Which pairs go together, by length, and the batches that they make."""
         order = sorted(range(len(pairs)), key=lambda i: (len(pairs[i].ids), i))
-        size = self.encoder.pairs_a_batch(len(pairs))
-        rows = [order[start : start + size] for start in range(0, len(order), size)]
+        sizes = self.encoder.sizes(len(pairs))
+        ends = list(accumulate(sizes))
+        rows = [order[end - size : end] for size, end in zip(sizes, ends, strict=True)]
         return rows, [pad([pairs[i] for i in own]) for own in rows]
 
     def _remember(self, key: bytes, states: States) -> None:
