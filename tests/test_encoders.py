@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -122,3 +123,12 @@ def test_every_core_gets_as_many_batches_of_few_passages(openvino) -> None:
 def test_torch_reads_eight_at_a_time(network) -> None:
     assert TorchEncoder(network).sizes(20) == [8, 8, 4]
     assert TorchEncoder(network).sizes(0) == []
+
+
+def test_opening_and_reading_asks_for_nothing_over_the_network(network, batches, monkeypatch) -> None:
+    pytest.importorskip("openvino")
+    tried = []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *asked, **more: tried.append(asked))
+    monkeypatch.setattr(socket, "socket", lambda *asked, **more: tried.append(asked))
+    assert open_encoder(network, "openvino").encode(batches[:1])
+    assert tried == []

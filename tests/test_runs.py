@@ -165,6 +165,7 @@ def test_an_unknown_fate_is_refused(store: RunStore) -> None:
         store.filter(run.id, lost="stolen")
 
 
+@pytest.mark.slow
 def test_a_run_of_2000_questions_with_50_candidates_opens_and_filters_at_once(
     store: RunStore, tmp_path: Path
 ) -> None:

@@ -173,13 +173,13 @@ def test_eight_passages_can_be_learned_by_heart(tmp_path: Path) -> None:
     t5 = tiny_t5()
     examples = [RecallExample(QUESTIONS[i], PASSAGES[i], ANSWERS[i]) for i in range(6)]
     examples += [RecallExample(QUESTIONS[i], PASSAGES[i + 1], ()) for i in range(2)]
-    facts = train_t5_recaller(t5, examples, tmp_path, replace(QUICK, steps=150))
+    facts = train_t5_recaller(t5, examples, tmp_path, replace(QUICK, steps=110))
     recaller = SequenceRecaller(t5)
     for example in examples:
         (reading,) = recaller.recall(example.question, hits_of([example.passage]))
         spans = tuple(example.passage.text[s.start : s.end] for s in reading.spans)
         assert spans == example.answers
-    assert (facts.examples, facts.steps, facts.dev_loss, facts.stopped_early) == (8, 150, None, False)
+    assert (facts.examples, facts.steps, facts.dev_loss, facts.stopped_early) == (8, 110, None, False)
     rows = read_log(tmp_path)
     assert rows[-1]["loss"] < 0.1 < rows[0]["loss"]
 
@@ -188,7 +188,7 @@ def test_eight_candidates_can_be_learned_by_heart(tmp_path: Path) -> None:
     t5 = tiny_t5("verifier")
     examples = [VerifyExample(QUESTIONS[i], ANSWERS[i][0], PASSAGES[i : i + 3], True) for i in range(4)]
     examples += [VerifyExample(QUESTIONS[i], ANSWERS[i + 1][0], PASSAGES[i : i + 3], False) for i in range(4)]
-    train_t5_verifier(t5, examples, tmp_path, replace(QUICK, rate=0.003, steps=120), k=5)
+    train_t5_verifier(t5, examples, tmp_path, replace(QUICK, rate=0.003, steps=90), k=5)
     verifier = FusionVerifier(t5)
     for example in examples:
         (verdict,) = verifier.verify(example.question, [body_of(example.answer, example.passages)])
@@ -383,6 +383,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_the_commands_lead_from_questions_to_a_profile_that_answers(world: Path) -> None:
     from click.testing import CliRunner
 

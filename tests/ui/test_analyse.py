@@ -277,6 +277,7 @@ def test_a_list_can_be_searched_and_paged(workbench):
     assert "No question matches" in Page(workbench, text="nothing like it").questions
 
 
+@pytest.mark.slow
 def test_a_run_of_2000_questions_with_50_candidates_lists_and_filters_at_once(workbench):
     told = [
         (

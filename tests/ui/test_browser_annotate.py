@@ -165,6 +165,7 @@ def test_the_next_item_is_there_within_a_tenth_of_a_second(seats, made):
     assert min(times) < (100 if idle else 10_000), times
 
 
+@pytest.mark.slow
 def test_two_annotators_in_two_browsers_never_meet(seats, made):
     queue = made.queue("together", count=12)
     ann, bob = seats(), seats()

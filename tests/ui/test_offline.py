@@ -1,4 +1,4 @@
-"""Pages and reader with the network cut: nothing is fetched, reported or shared, no model brings code."""
+"""The pages with the network cut: nothing is fetched, reported or shared, and no code comes with a model."""
 
 from __future__ import annotations
 
@@ -44,21 +44,15 @@ SERVER = """
     app.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options())
     page = urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60).read()
     app.close()
-
-    from tiny import PASSAGES, QUESTIONS, tiny_network
-    from rtv_core.reading.reader import Reader
-
-    network, _, form = tiny_network()
-    read = Reader(network, form).under("auto").read(QUESTIONS[0], PASSAGES)
-    print("rtv-tabs" in page.decode(), len(read) == len(PASSAGES), tried)
+    print("rtv-tabs" in page.decode(), tried)
 """
 
 
-def test_the_pages_start_and_passages_are_read_with_the_network_cut_and_nothing_asks_outside() -> None:
+def test_the_pages_start_with_the_network_cut_and_ask_for_nothing_outside() -> None:
     command = [sys.executable, "-c", textwrap.dedent(SERVER), ROOT / "tests"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "True True []"
+    assert done.stdout.splitlines()[-1] == "True []"
 
 
 def test_nothing_is_shared_recorded_or_reported() -> None:
