@@ -67,13 +67,18 @@ class Reader:
 
     def under(self, backend: str) -> Reader:
         """This reader on a backend (see `backends.open_encoder`); another than its own has its own cache."""
+        best = "openvino" if backend == "auto" else backend
         with self._opening:
             if backend not in self._under:
-                encoder = open_encoder(self.network, backend)
-                alike = (r for r in (self, *self._under.values()) if r.encoder.name == encoder.name)
-                own = next(alike, None) or Reader(self.network, self.form, self._most_bytes, encoder)
-                self._under[backend] = own
+                known = (r for r in (self, *self._under.values()) if r.encoder.name.startswith(best))
+                self._under[backend] = next(known, None) or self._opened(backend)
             return self._under[backend]
+
+    def _opened(self, backend: str) -> Reader:
+        encoder = open_encoder(self.network, backend)
+        if encoder.name == self.encoder.name:  # it fell back to what this reader has
+            return self
+        return Reader(self.network, self.form, self._most_bytes, encoder)
 
     def batches(self, question: str, passages: Sequence[Passage]) -> list[Batch]:
         """What the encoder is given for these passages, if none of them is cached."""
