@@ -20,7 +20,7 @@ from tqdm import tqdm
 from rtv_core.factory import Models
 from rtv_core.reading.reader import Reader
 from rtv_core.recall.merge import unite
-from rtv_core.records import Evidence
+from rtv_core.records import EVIDENCE_SIZES, Evidence
 from rtv_core.settings import Settings
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "render_grid",
 ]
 
-PASSAGES, CANDIDATES, SIZES = (20, 50, 100), (10, 30, 60), (1, 5, 10)
+PASSAGES, CANDIDATES, SIZES = (20, 50, 100), (10, 30, 60), EVIDENCE_SIZES
 
 
 @dataclass
@@ -78,11 +78,8 @@ def measure_grid(models: Models, settings: Settings, questions: Sequence[str]) -
     reader = models.reader.under(settings.reader.backend)
     grid = Grid()
     for number, question in enumerate(tqdm([questions[0], *questions], desc="grid")):
-        own = Grid()
         for passages in PASSAGES:
-            _measure(models, settings, reader, question, passages, own)
-        if number:
-            _add(grid, own)
+            _measure(models, settings, reader, question, passages, grid if number else Grid())
     return grid
 
 
@@ -124,21 +121,6 @@ def _read_again(reader: Reader, question: str, evidence: Sequence[Evidence]) -> 
         )
     ]
     reader.encoder.encode(batches)
-
-
-def _add(grid: Grid, own: Grid) -> None:
-    for name in ("read", "gather", "verify", "again"):
-        for key, spent in getattr(own, name).items():
-            _extend(getattr(grid, name).setdefault(key, Spent()), spent)
-    for key, counts in own.candidates.items():
-        grid.candidates.setdefault(key, []).extend(counts)
-    _extend(grid.encode, own.encode)
-    grid.gflop += own.gflop
-
-
-def _extend(spent: Spent, more: Spent) -> None:
-    spent.wall += more.wall
-    spent.cpu += more.cpu
 
 
 def encoder_gflop(reader: Reader, pairs: int, tokens: int) -> float:

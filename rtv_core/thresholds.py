@@ -17,7 +17,6 @@ TAUS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 FINE_TAUS = tuple(round(0.01 * step, 2) for step in range(1, 100))
 """Ours: .01 to .99. A calibrated score of a small reader seldom comes near 1: its best tau lies about .1."""
 
-
 _LIST = re.compile(r"[,;/&]|\b(?:and|or)\b")
 
 
