@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.question_sets import SPLITS, QuestionSet, load_question_set, without_one_passage
+from benchmarks.question_sets import NQ_COUNT, SPLITS, QuestionSet, load_question_set, without_one_passage
 from benchmarks.results import SplitResult, figures_of, save_results, split_result
 from benchmarks.rows import RowFile, collect
 from benchmarks.systems import build_systems
@@ -34,7 +34,7 @@ __all__ = ["main", "measure"]
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 @click.option("--models", type=click.Path(path_type=Path), default=MODELS, show_default=True)
 @click.option("--splits", default=",".join(SPLITS), show_default=True)
-@click.option("--nq-count", default=300, show_default=True, help="NQ-open questions asked, at most.")
+@click.option("--nq-count", default=NQ_COUNT, show_default=True, help="NQ-open questions asked, at most.")
 @click.option("--set", "overrides", multiple=True)
 def main(
     data: Path, index: Path, out: Path, models: Path, splits: str, nq_count: int, overrides: tuple[str, ...]

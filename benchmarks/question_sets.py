@@ -1,6 +1,10 @@
 """Which questions are asked: MultiSpanQA dev and test, the held-out half of NQ-open, and the demo's.
 
 `--data DIR` holds questions/multispanqa-{dev,test}.jsonl.gz and reading/nq-oracle/nq-open-oracle.jsonl.gz.
+
+Run: python -m benchmarks.question_sets nq --data DIR --out nq.json
+
+writes one of them down, in AmbigQA's format, for commands that take a file of questions.
 """
 
 from __future__ import annotations
@@ -10,15 +14,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
+from rtv_core.annotation.export import ambigqa_file, corrected_ambigqa
 from rtv_core.datasets import load_questions
-from rtv_core.errors import InputError
+from rtv_core.errors import InputError, RtvError
 from rtv_core.factory import DEMO_QUESTIONS
 from rtv_core.metrics import is_multi
 from rtv_core.records import Passage, Question
 from rtv_core.text import covers_any
 from rtv_core.training.sources import held_out_nq
 
-__all__ = ["SPLITS", "QuestionSet", "load_question_set", "without_one_passage"]
+__all__ = ["NQ_COUNT", "SPLITS", "QuestionSet", "load_question_set", "without_one_passage"]
+
+NQ_COUNT = 300
+"""So many of NQ-open's held-out questions are asked, unless told otherwise."""
 
 SPLITS = ("dev", "test", "nq", "demo")
 COMPLETE = DEMO_QUESTIONS.with_name("complete.jsonl")
@@ -71,3 +81,22 @@ def without_one_passage(questions: Sequence[Question], passages: Iterable[Passag
 
 def _covers_all(text: str, question: Question) -> bool:
     return any(all(covers_any(text, spellings) for spellings in a) for a in question.answers)
+
+
+@click.command()
+@click.argument("split", type=click.Choice([name for name in SPLITS if name != "demo"]))
+@click.option("--data", type=click.Path(path_type=Path), required=True, help="Where the public sets lie.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The file to write.")
+@click.option("--nq-count", default=NQ_COUNT, show_default=True, help="NQ-open questions, at most.")
+def main(split: str, data: Path, out: Path, nq_count: int) -> None:
+    """Write the questions of a split, with their gold answers, to a file of AmbigQA's format."""
+    try:
+        chosen = load_question_set(split, data, nq_count)
+        out.write_text("".join(ambigqa_file(corrected_ambigqa(chosen.questions))), encoding="utf-8")
+    except (RtvError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{chosen.label}: {len(chosen.questions):,} written to {out}.")
+
+
+if __name__ == "__main__":
+    main()

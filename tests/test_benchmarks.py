@@ -18,6 +18,7 @@ from benchmarks.measures import RECALLED_OF_COVERED, bootstrap_median, differenc
 from benchmarks.plain import fit_plain
 from benchmarks.quality import measure
 from benchmarks.question_sets import QuestionSet, hashed_subset, load_question_set, without_one_passage
+from benchmarks.question_sets import main as write_questions
 from benchmarks.results import (
     ALL,
     MULTI,
@@ -30,6 +31,7 @@ from benchmarks.results import (
 from benchmarks.rows import Row, RowCandidate, RowFile, collect
 from benchmarks.systems import MAIN, System, build_systems
 from benchmarks.table import cell, markdown, render_report
+from rtv_core.datasets import load_questions
 from rtv_core.errors import InputError, MismatchError, MissingError
 from rtv_core.metrics import Interval
 from rtv_core.records import Passage, Question
@@ -167,6 +169,21 @@ def test_only_held_out_questions_of_nq_are_asked(tmp_path) -> None:
     assert asked.single_answer
     assert asked.questions[0].answers == ((("one", "two"),),)
     assert f"2 of {len(held_out)} by hash" in load_question_set("nq", tmp_path, nq_count=2).label
+
+
+def test_a_split_written_down_is_read_back(tmp_path) -> None:
+    file = tmp_path / "questions" / "multispanqa-test.jsonl.gz"
+    file.parent.mkdir()
+    gold = [["1995"], ["2010", "April 2010"]]
+    file.write_text(json.dumps({"id": "q", "question": "when?", "answers": gold}), encoding="utf-8")
+    arguments = ["--data", str(tmp_path), "--out", str(tmp_path / "own.json")]
+    written = CliRunner().invoke(write_questions, ["test", *arguments])
+    assert written.exit_code == 0, written.output
+    assert "1 written to" in written.output
+    assert tuple(load_questions(tmp_path / "own.json")) == load_question_set("test", tmp_path, 1).questions
+    absent = CliRunner().invoke(write_questions, ["nq", *arguments])
+    assert absent.exit_code == 1
+    assert "nq-open-oracle" in absent.output
 
 
 def test_an_unknown_split_is_refused(tmp_path) -> None:
