@@ -20,6 +20,7 @@ from rtv_core.cli import main
 from rtv_core.cli.experiment import show
 from rtv_core.errors import InputError, MismatchError
 from rtv_core.experiments import TITLES
+from rtv_core.experiments.bars import bars_of, stacked_bars_of
 from rtv_core.experiments.bench import OURS, Bench
 from rtv_core.experiments.catalogue import EXPERIMENTS
 from rtv_core.experiments.drawing import draw
@@ -230,6 +231,7 @@ def test_table_9_takes_the_best_candidate_of_each_system(tmp_path: Path) -> None
     table = EXPERIMENTS["table9"](bench_of(tmp_path))
     column = "exact match of the best candidate"
     assert mean(table, OURS, column) == pytest.approx(1 / 3)  # Ilo is the best of all candidates everywhere
+    assert table.charts[0].bars[0].parts == (pytest.approx(100 / 3),)
 
 
 def test_table_2_measures_the_orders_that_need_no_reader(tmp_path: Path) -> None:
@@ -469,6 +471,8 @@ def test_table_7_times_every_configuration_on_models_that_were_loaded_for_it(tmp
     alone = next(row for row in table.rows if row.name == "recaller alone")
     assert [own is None for own in alone.cells[:4]] == [False, False, True, True]
     assert sum(row.name.startswith("published: ") for row in table.rows) == 5
+    assert table.charts[0].parts == ("retrieve", "recall", "gather", "verify")
+    assert len(table.charts[0].bars) == len(table.rows) - 5
 
 
 # Tallies, Markdown, SVG
@@ -533,6 +537,56 @@ def test_a_chart_is_a_well_formed_picture_whose_points_lie_inside(series: tuple[
     assert all(0 <= x <= 640 and 0 <= y <= 480 for x, y in marks)
     lines = root.findall(f"{name}polyline")
     assert len(lines) == sum(bool(each.points) and not each.scattered for each in series)
+
+
+NAME = "{http://www.w3.org/2000/svg}"
+
+
+def bar_row(name: str, mean: float, low: float, high: float, seconds: float | None = None) -> Row:
+    timed = Cell(Interval(seconds, seconds, seconds), scale=1, digits=2) if seconds is not None else None
+    return Row(name, (Cell(Interval(mean, low, high)), timed, None))
+
+
+def rectangles(svg: str) -> list[tuple[float, float]]:
+    """Where each bar begins and how long it is; not the ground, nor the legend."""
+    root = ET.fromstring(svg)
+    drawn = [r for r in root.iter(f"{NAME}rect") if r.get("height") == "16"]
+    return [(float(r.get("x")), float(r.get("width"))) for r in drawn]
+
+
+def test_bars_are_as_long_as_their_figures_with_interval_and_words() -> None:
+    rows = (
+        bar_row("ours", 0.4, 0.3, 0.5),
+        Row("published", published="52"),
+        bar_row("theirs", 0.2, 0.2, 0.2),
+    )
+    svg = draw(bars_of("Answers", "F1, %", rows, 0))
+    (x1, ours), (x2, theirs) = rectangles(svg)
+    assert x1 == x2
+    assert ours == pytest.approx(2 * theirs, abs=0.2)
+    words = [text.text for text in ET.fromstring(svg).iter(f"{NAME}text")]
+    assert "40.0 (30.0 to 50.0)" in words
+    assert "20.0" in words
+    assert "published" not in words
+    assert "ours 40.0 (30.0 to 50.0); theirs 20.0" in ET.fromstring(svg).find(f"{NAME}title").text
+
+
+def test_stacked_bars_leave_out_parts_that_no_line_has() -> None:
+    rows = (bar_row("all", 0.01, 0.0, 0.02, seconds=3.0), bar_row("half", 0.01, 0.0, 0.02))
+    chart = stacked_bars_of("Time", "seconds", rows, ((0, "read"), (1, "verify"), (2, "ask")))
+    assert chart.parts == ("read", "verify")
+    (first, second, third, fourth) = rectangles(draw(chart))
+    assert second[0] == pytest.approx(first[0] + first[1], abs=0.2)
+    assert second[1] == pytest.approx(3 * first[1], abs=0.4)
+    assert third == first
+    assert fourth[1] == 0
+    assert "4.00" in draw(chart)
+
+
+def test_no_bars_are_a_picture_too() -> None:
+    assert (
+        ET.fromstring(draw(bars_of("Nothing", "F1, %", (Row("published", published="52"),), 0))) is not None
+    )
 
 
 # The command

@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
-from html import escape
 
-from rtv_core.experiments.table import Chart, Series
+from rtv_core.experiments.bars import draw_bars
+from rtv_core.experiments.svg import LEFT, LEGEND_ROW, RIGHT, WIDTH, dash, page, round_ticks, stroke, text
+from rtv_core.experiments.table import Bars, Chart, Series
 
 __all__ = ["draw"]
 
-WIDTH, HEIGHT = 640, 400
-LEFT, RIGHT, TOP, BOTTOM = 56, 16, 34, 52
-LEGEND_ROW = 20
+HEIGHT = 400
+TOP, BOTTOM = 34, 52
 TICKS = 5
 
 LOOKS = (("#1f5fbf", ""), ("#b3521e", "7 4"), ("#2f9e7f", "2 3"), ("#59626d", "9 3 2 3"))
 """Colour and dashes of each series in turn: they differ without colour, too."""
 
 
-def draw(chart: Chart) -> str:
+def draw(chart: Chart | Bars) -> str:
     """The chart as SVG text."""
+    if isinstance(chart, Bars):
+        return draw_bars(chart)
     scale = _Scale(chart)
-    height = HEIGHT + LEGEND_ROW * (len(chart.series) + len(chart.lines))
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
-        f'height="{height}" role="img" font-family="system-ui, sans-serif" font-size="13">',
-        f"<title>{escape(_told(chart))}</title>",
-        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        _text(LEFT, 20, chart.title, weight="600"),
-        *_axes(chart, scale),
-    ]
+    parts = [*_axes(chart, scale)]
     for line, ((x1, y1), (x2, y2), _) in enumerate(chart.lines):
-        parts.append(_stroke(scale.x(x1), scale.y(y1), scale.x(x2), scale.y(y2), "#8a929c", _dashes(line)))
+        parts.append(stroke(scale.x(x1), scale.y(y1), scale.x(x2), scale.y(y2), "#8a929c", _dashes(line)))
     for number, series in enumerate(chart.series):
         parts += _series(series, number, scale)
     parts += _legend(chart)
-    return "\n".join((*parts, "</svg>")) + "\n"
+    height = HEIGHT + LEGEND_ROW * (len(chart.series) + len(chart.lines))
+    return page(chart.title, _told(chart), height, parts)
 
 
 class _Scale:
@@ -48,7 +42,7 @@ class _Scale:
         xs = [x for x, _ in points] + [x for x, _ in chart.ticks] or [0.0, 1.0]
         ys = [y for _, y in points] + [y for s in chart.series for pair in s.intervals for y in pair] or [1.0]
         self._x0, self._x1 = min(xs), max(xs)
-        self.y_ticks = _round_ticks(min(0.0, *ys), max(0.0, *ys))
+        self.y_ticks = round_ticks(min(0.0, *ys), max(0.0, *ys))
         self._y0, self._y1 = self.y_ticks[0], self.y_ticks[-1]
 
     def x(self, value: float) -> float:
@@ -64,25 +58,16 @@ class _Scale:
         return [(self._x0 + i * step, f"{self._x0 + i * step:.3g}") for i in range(TICKS + 1)]
 
 
-def _round_ticks(low: float, high: float) -> list[float]:
-    """About `TICKS` round numbers that reach from `low` to `high`."""
-    rough = (high - low) / TICKS or 1.0
-    unit = 10 ** math.floor(math.log10(rough))
-    step = next(unit * m for m in (1, 2, 5, 10) if unit * m >= rough * 0.999)
-    first, last = math.floor(low / step), math.ceil(high / step - 1e-9)
-    return [step * i for i in range(first, max(last, first + 1) + 1)]
-
-
 def _axes(chart: Chart, scale: _Scale) -> Iterable[str]:
     for value in scale.y_ticks:
         y = scale.y(value)
-        yield _stroke(LEFT, y, WIDTH - RIGHT, y, "#dfe3e8")
-        yield _text(LEFT - 8, y + 4, f"{value:g}", "end")
+        yield stroke(LEFT, y, WIDTH - RIGHT, y, "#dfe3e8")
+        yield text(LEFT - 8, y + 4, f"{value:g}", "end")
     for x, name in scale.x_ticks(chart.ticks):
-        yield _text(scale.x(x), HEIGHT - BOTTOM + 18, name, "middle")
-    yield _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, chart.x_label, "middle")
+        yield text(scale.x(x), HEIGHT - BOTTOM + 18, name, "middle")
+    yield text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, chart.x_label, "middle")
     middle = (TOP + HEIGHT - BOTTOM) / 2
-    yield _text(14, middle, chart.y_label, "middle", f' transform="rotate(-90 14 {middle:g})"')
+    yield text(14, middle, chart.y_label, "middle", f' transform="rotate(-90 14 {middle:g})"')
 
 
 def _series(series: Series, number: int, scale: _Scale) -> Iterable[str]:
@@ -90,9 +75,9 @@ def _series(series: Series, number: int, scale: _Scale) -> Iterable[str]:
     places = [(scale.x(x), scale.y(y)) for x, y in series.points]
     if not series.scattered and places:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{_dash(dashes)}/>'
+        yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash(dashes)}/>'
     for (x, _), (low, high) in zip(places, series.intervals, strict=False):
-        yield _stroke(x, scale.y(low), x, scale.y(high), colour)
+        yield stroke(x, scale.y(low), x, scale.y(high), colour)
     for x, y in places:
         yield _mark(x, y, number, series.scattered)
 
@@ -113,12 +98,12 @@ def _legend(chart: Chart) -> Iterable[str]:
         if series.scattered:
             yield _mark(LEFT + 12, y, number, True)
         else:
-            yield _stroke(LEFT, y, LEFT + 26, y, colour, dashes, 2)
-        yield _text(LEFT + 34, y + 4, series.name)
+            yield stroke(LEFT, y, LEFT + 26, y, colour, dashes, 2)
+        yield text(LEFT + 34, y + 4, series.name)
         y += LEGEND_ROW
     for line, (_, _, name) in enumerate(chart.lines):
-        yield _stroke(LEFT, y, LEFT + 26, y, "#8a929c", _dashes(line))
-        yield _text(LEFT + 34, y + 4, name)
+        yield stroke(LEFT, y, LEFT + 26, y, "#8a929c", _dashes(line))
+        yield text(LEFT + 34, y + 4, name)
         y += LEGEND_ROW
 
 
@@ -133,22 +118,3 @@ def _look(number: int) -> tuple[str, str]:
 
 def _dashes(line: int) -> str:
     return ("4 4", "1 4")[line % 2]
-
-
-def _dash(dashes: str) -> str:
-    return f' stroke-dasharray="{dashes}"' if dashes else ""
-
-
-def _stroke(
-    x1: float, y1: float, x2: float, y2: float, colour: str, dashes: str = "", width: float = 1
-) -> str:
-    return (
-        f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" '
-        f'stroke-width="{width:g}"{_dash(dashes)}/>'
-    )
-
-
-def _text(x: float, y: float, text: str, anchor: str = "start", more: str = "", weight: str = "") -> str:
-    bold = f' font-weight="{weight}"' if weight else ""
-    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
-    return f'<text {place} fill="#1a1f26"{bold}{more}>{escape(text)}</text>'

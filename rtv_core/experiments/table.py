@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rtv_core.metrics import Interval
 
-__all__ = ["Cell", "Chart", "Row", "Series", "Table"]
+__all__ = ["Bar", "Bars", "Cell", "Chart", "Row", "Series", "Table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,26 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class Bar:
+    """A line of `Bars`: its name, the length of each part, the interval of the whole, and digits to show."""
+
+    name: str
+    parts: tuple[float, ...]
+    interval: tuple[float, float] | None = None
+    digits: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A bar a line along one axis. `label` names what is measured, `parts` what each bar is made of."""
+
+    title: str
+    label: str
+    parts: tuple[str, ...]
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """An experiment's result. `first` heads the rows' names, `published` says where those figures come from.
 
@@ -76,5 +96,5 @@ class Table:
     rows: tuple[Row, ...]
     published: str
     notes: tuple[str, ...] = ()
-    charts: tuple[Chart, ...] = ()
+    charts: tuple[Chart | Bars, ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rtv_core.baselines.systems import READ, Baseline, RerankThenRead
+from rtv_core.experiments.bars import bars_of
 from rtv_core.experiments.bench import Bench
 from rtv_core.experiments.published import SOURCE, TABLE_2, TABLE_8
 from rtv_core.experiments.table import Row, Table
@@ -44,6 +45,7 @@ def run(bench: Bench) -> Table:
         tuple(rows),
         f"{SOURCE}, AmbigQA dev",
         tuple(notes),
+        (bars_of("Answers from reranked passages", "F1, %", rows, 3),) if readers else (),
         provenance=bench.provenance,
     )
 

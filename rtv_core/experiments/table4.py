@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rtv_core.experiments.bars import bars_of
 from rtv_core.experiments.bench import OURS, Bench, is_trained_reader
 from rtv_core.experiments.published import SOURCE, TABLE_4
 from rtv_core.experiments.table import Row, Table
@@ -38,6 +39,7 @@ def run(bench: Bench) -> Table:
             f"Each system has its own tau, chosen before: {OURS} {bench.settings.verifier.tau:g}. Ahead: "
             "official F1, paired by question.",
         ),
+        (bars_of("Answers, system by system", "F1, official, %", rows, 0),),
         provenance=bench.provenance,
     )
 
