@@ -238,6 +238,24 @@ def test_a_candidate_of_ten_thousand_characters_is_cut_in_the_list():
     assert len(drawn) < 20_000
 
 
+@pytest.mark.parametrize(
+    ("answer", "others", "shown"),
+    [
+        ("Ruth B.", ("Ruth B", "ruth b.", "The Ruth B."), ()),
+        ("Neverland", ("Neverland.", "the Neverland", "Never Land", "never land,"), ("Never Land",)),
+        ("April 1, 2010", ("1 April 2010", "April 1, 2010)"), ("1 April 2010",)),
+        ("?!", ("...",), ()),
+    ],
+)
+def test_the_list_shows_only_spellings_that_tell_something(answer, others, shown):
+    trace = trace_of(answer)
+    candidate = replace(trace.candidates[0], spellings=(answer, *others))
+    rows = candidate_rows(trace.grown(candidates=(candidate,)), [])
+    page = render.render_candidates(trace, rows, [], VerifierSettings(tau=0.5))
+    second = [part.split("</bdi>")[0] for part in page.partition(" also ")[2].split("<bdi>")[1:]]
+    assert tuple(second) == shown
+
+
 def test_five_thousand_candidates_make_a_bounded_page_in_good_time():
     trace = trace_of("answer", count=5000)
     start = time.process_time()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Sequence
 
 from rtv_core.records import EVIDENCE_SIZES, Trace
@@ -185,10 +186,21 @@ def _second_line(row: Row) -> Markup | None:
     parts = []
     if row.judgement:
         parts.append(tag("span", f"you: {row.judgement.label}", class_="tag said", title="your verdict"))
-    if row.spellings:
+    if others := _other_spellings(row):
         parts.append(" also ")
-        for place, spelling in enumerate(row.spellings[:SPELLINGS_DRAWN]):
+        for place, spelling in enumerate(others[:SPELLINGS_DRAWN]):
             parts += [" · " if place else None, tag("bdi", escape(spelling, LONGEST_ANSWER))]
-        if (more := len(row.spellings) - SPELLINGS_DRAWN) > 0:
+        if (more := len(others) - SPELLINGS_DRAWN) > 0:
             parts.append(f" · {more} more")
     return tag("span", *parts, class_="second") if parts else None
+
+
+def _other_spellings(row: Row) -> list[str]:
+    """Those that tell a reader something: not the answer again with an article, a capital or a full stop."""
+    seen = {_plain(row.answer)}
+    return [s for s in row.spellings if (key := _plain(s)) not in seen and not seen.add(key)]
+
+
+def _plain(spelling: str) -> str:
+    words = spelling.casefold().strip(f"{string.punctuation} ").split()
+    return " ".join(words[1:] if len(words) > 1 and words[0] in ("a", "an", "the") else words)
