@@ -32,6 +32,7 @@ __all__ = [
     "Support",
     "Trace",
     "Verdict",
+    "Wording",
 ]
 
 EVIDENCE_SIZES = (1, 5, 10)
@@ -99,20 +100,30 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """An answer in a recaller's own words, which the passage's text doesn't hold; score 0 to 1."""
+
+    answer: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What the recaller made of one passage, read alone.
 
-    `relevance` is the probability that the passage holds an answer at all: low means "irrelevant".
+    `relevance` is the probability that the passage holds an answer at all: low means "irrelevant". A recaller
+    that writes may give answers that stand in the title alone, or in no words of the passage: `wordings`.
     """
 
     passage_id: str
     relevance: float
     spans: tuple[Span, ...]
+    wordings: tuple[Wording, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One place where a candidate was recalled."""
+    """One place where a candidate was recalled; a span of no length where the text doesn't hold it."""
 
     passage_id: str
     rank: int

@@ -15,7 +15,7 @@ from tiny import tiny_network
 from rtv_core.baselines.load import JOINT
 from rtv_core.baselines.offers import Offer, Systems, offers
 from rtv_core.baselines.rerank import OracleReranker, RetrievalOrder
-from rtv_core.baselines.systems import Baseline, RecallerAlone, RerankThenRead
+from rtv_core.baselines.systems import Baseline, OtherPipeline, RecallerAlone, RerankThenRead
 from rtv_core.cli import main
 from rtv_core.cli.experiment import show
 from rtv_core.errors import InputError, MismatchError
@@ -67,8 +67,10 @@ class World:
     scores: dict[str, float] = field(default_factory=lambda: dict(SCORES))
     passages: Sequence[Passage] = PASSAGES
     asked: list[str] = field(default_factory=list)
+    caches: list[str] = field(default_factory=list)
 
     def pipeline(self, settings: Settings) -> Pipeline:
+        self.caches.append(settings.calls.cache)
         return Pipeline(
             _Counting(WordRetriever(self.passages), self.asked),
             PatternRecaller(PATTERN),
@@ -300,6 +302,27 @@ def test_table_10_is_the_same_sweep_beside_webqsp(tmp_path: Path) -> None:
     assert "WebQSP" in ten.published
 
 
+def test_table_5_adds_the_recallers_of_further_profiles(tmp_path: Path) -> None:
+    settings = Settings().with_values({"verifier.tau": 0.65})
+    strict = OtherPipeline("profile a10", World(passages=PASSAGES[:2]).pipeline(settings))
+    table = EXPERIMENTS["table5"](bench_of(tmp_path, RecallerAlone(), strict))
+    assert mean(table, "profile a10", "|A|") == 2  # Ilo and Brae stand in its passages
+    assert mean(table, "profile a10", "recall") == pytest.approx(1 / 3)
+    assert mean(table, "profile a10, verified, tau 0.65", "|A|") == 1
+    assert not any(row.name.startswith("recaller alone") for row in table.rows)
+
+
+def test_a_language_model_s_answers_are_not_swept(tmp_path: Path) -> None:
+    world = World()
+    settings = replace(Settings().with_values({"verifier.tau": 0.5}), system="llm")
+    table = EXPERIMENTS["table5"](bench_of(tmp_path, world=world, settings=settings))
+    assert [row.name for row in table.rows if row.cells] == [
+        "relevance at least 0.02",
+        "relevance at least 0.02, verified, tau 0.5",
+    ]
+    assert table.charts == ()
+
+
 def test_figure_4_is_what_judge_gives_for_every_k_and_tau(tmp_path: Path) -> None:
     bench = bench_of(tmp_path)
     table = EXPERIMENTS["figure4"](bench)
@@ -471,6 +494,8 @@ def test_table_7_times_every_configuration_on_models_that_were_loaded_for_it(tmp
     alone = next(row for row in table.rows if row.name == "recaller alone")
     assert [own is None for own in alone.cells[:4]] == [False, False, True, True]
     assert sum(row.name.startswith("published: ") for row in table.rows) == 5
+    caches = {cache for world in loaded for cache in world.caches if cache}
+    assert len(caches) == 4  # no configuration knows what another asked of a language model
     assert table.charts[0].parts == ("retrieve", "recall", "gather", "verify")
     assert len(table.charts[0].bars) == len(table.rows) - 5
 

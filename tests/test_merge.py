@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rtv_core.recall.merge import unite
-from rtv_core.records import Hit, Passage, Reading, Span
+from rtv_core.records import Hit, Passage, Reading, Span, Wording
 from rtv_core.settings import RecallerSettings
 
 SETTINGS = RecallerSettings(relevance=0.5, span=0.2, candidates=10)
@@ -76,3 +76,15 @@ def _read(*passages: tuple[str, float, dict[str, float]]) -> tuple[list[Hit], li
         spans = tuple(Span(text.index(a), text.index(a) + len(a), score) for a, score in answers.items())
         readings.append(Reading(f"p{rank}", relevance, spans))
     return hits, readings
+
+
+def test_an_answer_without_a_place_joins_its_other_spellings_and_has_a_source_of_no_length() -> None:
+    passages = (Passage("p1", "Merin", "It is a town."), Passage("p2", "", "They met in Merin."))
+    hits = [Hit(passage, 0.5, 0.0, i, None, i) for i, passage in enumerate(passages, 1)]
+    readings = [
+        Reading("p1", 0.9, (), (Wording("the Merin", 0.4), Wording("low", 0.1))),
+        Reading("p2", 0.8, (Span(12, 17, 0.7),)),
+    ]
+    (candidate,) = unite(hits, readings, SETTINGS)
+    assert (candidate.answer, candidate.spellings) == ("Merin", ("Merin", "the Merin"))
+    assert [(s.passage_id, s.span.end - s.span.start) for s in candidate.sources] == [("p1", 0), ("p2", 5)]

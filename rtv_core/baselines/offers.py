@@ -78,10 +78,13 @@ class Systems:
         return self._offers[name]
 
 
-def offers(baselines: Sequence[Path] = (), models: Path | None = None) -> tuple[Offer, ...]:
+def offers(
+    baselines: Sequence[Path] = (), models: Path | None = None, backend: str = "auto"
+) -> tuple[Offer, ...]:
     """The recaller alone, then what `baselines` name: folders of trained baselines, and profiles.
 
-    `models` is the folder of the reader in use, whose card may hold the recaller's threshold. Raises
+    `models` is the folder of the reader in use, whose card may hold the recaller's threshold; `backend` is
+    what trained baselines run on (see `rtv_core.reading.backends.open_encoder`). Raises
     MissingError, MismatchError, SettingError or InputError for what can't be used.
     """
     tau = _recaller_tau(models)
@@ -95,7 +98,7 @@ def offers(baselines: Sequence[Path] = (), models: Path | None = None) -> tuple[
             if stage in folders:
                 raise InputError(f"{folders[stage]} and {path} both hold a {stage}. Name one of them.")
             folders[stage] = path
-    return (Offer("recaller alone", lambda _: RecallerAlone(tau)), *_trained(folders), *profiles)
+    return (Offer("recaller alone", lambda _: RecallerAlone(tau)), *_trained(folders, backend), *profiles)
 
 
 def _recaller_tau(models: Path | None) -> float:
@@ -104,7 +107,7 @@ def _recaller_tau(models: Path | None) -> float:
     return float(chosen["tau"]) if isinstance(chosen, dict) and "tau" in chosen else RECALLER_TAU
 
 
-def _trained(folders: Mapping[str, Path]) -> list[Offer]:
+def _trained(folders: Mapping[str, Path], backend: str) -> list[Offer]:
     """What `load_baselines` makes of the folders, under the names that it gives."""
     if RERANKER in folders and JOINT not in folders:
         raise InputError(
@@ -124,7 +127,9 @@ def _trained(folders: Mapping[str, Path]) -> list[Offer]:
         if not loaded:  # all at once, for they share their readers
             from rtv_core.baselines.load import load_baselines
 
-            found = load_baselines(folders.get(RERANKER), folders.get(JOINT), folders.get(CONCATENATED))
+            found = load_baselines(
+                folders.get(RERANKER), folders.get(JOINT), folders.get(CONCATENATED), backend
+            )
             loaded.update({baseline.name: baseline for baseline in found})
         return loaded[name]
 

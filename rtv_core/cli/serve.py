@@ -72,7 +72,7 @@ def command(
             click.echo(no_admin(accounts.path), err=True)
     from rtv_core.factory import MODELS, Workbench
 
-    systems = Systems(offers(baselines, MODELS))
+    systems = Systems(offers(baselines, MODELS, settings.reader.backend))
     workbench = Workbench(settings, store, index, questions)
     click.echo(f"RTV on http://{host}:{port}  ·  corpus: {workbench.corpus}  ·  judgements: {store}")
     if not is_local(host):

@@ -162,4 +162,7 @@ class _Reading:
 
 def is_trained_reader(system: Baseline) -> bool:
     """Whether a system reranks by what it was trained for, as JPR does, and then reads."""
-    return isinstance(system, RerankThenRead) and "oracle" not in system.name
+    from rtv_core.baselines.rerank import OracleReranker, RetrievalOrder
+
+    untrained = (OracleReranker, RetrievalOrder)
+    return isinstance(system, RerankThenRead) and not isinstance(system.reranker, untrained)

@@ -1,7 +1,8 @@
 """Tables 5 and 10: recallers of different strictness, alone and with verification.
 
 The paper varies alpha_neg, the share of irrelevant passages in the recaller's training. That is no knob of a
-trained recaller; its cousin is: the threshold on a passage's relevance, which is swept here. No model runs.
+trained recaller; its cousin is: the threshold on a passage's relevance, which is swept here, without a model.
+Recallers that were trained with other alpha_neg come as further profiles.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rtv_core.baselines.systems import OtherPipeline
 from rtv_core.experiments.bench import Bench
 from rtv_core.experiments.published import SOURCE, TABLE_5
 from rtv_core.experiments.table import Chart, Row, Series, Table
@@ -31,14 +33,19 @@ def run(bench: Bench) -> Table:
 
 
 def sweep(bench: Bench, name: str, title: str, published: Sequence[tuple[str, str]], source: str) -> Table:
-    """The recaller alone and verified, for thresholds on relevance from lax to strict."""
+    """The recaller alone and verified, for thresholds on relevance from lax to strict; then other profiles.
+
+    A language model only says whether a passage answers: under that system there is nothing to sweep.
+    """
     used = bench.settings.recaller.relevance
-    relevances = sorted({used, *(r for r in RELEVANCES if r > used)})
+    swept = bench.settings.system != "llm"
+    relevances = sorted({used, *(r for r in RELEVANCES if r > used and swept)})
     alone = {relevance: Tally() for relevance in relevances}
     both = {relevance: Tally() for relevance in relevances}
     for trace in bench.traces():
         for relevance in relevances:
-            kept = under(trace, replace(bench.settings.recaller, relevance=relevance))
+            own = replace(bench.settings.recaller, relevance=relevance)
+            kept = under(trace, own) if swept else trace
             given = [candidate.answer for candidate in kept.candidates]
             alone[relevance].add(trace.question, **answer_values(given, trace.question))
             found = answers(judge(kept, bench.settings.verifier))
@@ -46,6 +53,9 @@ def sweep(bench: Bench, name: str, title: str, published: Sequence[tuple[str, st
     tau = bench.settings.verifier.tau
     rows = [Row(f"relevance at least {r:g}", _cells(tally)) for r, tally in alone.items()]
     rows += [Row(f"relevance at least {r:g}, verified, tau {tau:g}", _cells(t)) for r, t in both.items()]
+    for system in bench.baselines():
+        if isinstance(system, OtherPipeline):
+            rows += _of_profile(bench, system)
     rows += [Row(f"published: {system}", published=figures) for system, figures in published]
     return Table(
         name,
@@ -57,12 +67,25 @@ def sweep(bench: Bench, name: str, title: str, published: Sequence[tuple[str, st
         (
             alone[relevances[0]].note,
             "The paper trains recallers of different alpha_neg; here one trained recaller's threshold on "
-            "relevance is swept, and a candidate keeps the validity score that its evidence was given. F1 by "
-            "the official matching.",
+            "relevance is swept, and a candidate keeps the validity score that its evidence was given. A "
+            "profile named by --baseline adds its own recaller. F1 by the official matching.",
         ),
-        (_chart(relevances, alone, both),),
+        (_chart(relevances, alone, both),) if swept else (),
         bench.provenance,
     )
+
+
+def _of_profile(bench: Bench, system: OtherPipeline) -> list[Row]:
+    """Another profile's recaller alone, and verified at its own tau."""
+    alone, both = Tally(), Tally()
+    for trace in bench.read_by(system):
+        given = [candidate.answer for candidate in trace.candidates]
+        alone.add(trace.question, **answer_values(given, trace.question))
+        both.add(trace.question, **answer_values(bench.predict(trace, system), trace.question))
+    return [
+        Row(system.name, _cells(alone)),
+        Row(f"{system.name}, verified, tau {system.tau:g}", _cells(both)),
+    ]
 
 
 def under(trace: Trace, settings: RecallerSettings) -> Trace:

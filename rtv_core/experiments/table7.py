@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rtv_core.baselines.systems import RecallerAlone
 from rtv_core.experiments.bars import stacked_bars_of
@@ -12,7 +14,7 @@ from rtv_core.experiments.published import SOURCE, TABLE_7
 from rtv_core.experiments.table import Row, Table
 from rtv_core.experiments.tally import Tally, answer_values
 from rtv_core.protocols import Gatherer
-from rtv_core.records import Candidate, Evidence, Hit, Trace
+from rtv_core.records import Candidate, Evidence, Hit, Question, Trace
 from rtv_core.settings import Settings
 from rtv_core.thresholds import answers, judge
 
@@ -35,14 +37,7 @@ def run(bench: Bench) -> Table:
     rows = []
     note = ""
     for name, settings in configurations(bench.settings).items():
-        pipeline = bench.load().pipeline(settings)
-        pipeline = replace(pipeline, gatherer=_Cut(pipeline.gatherer, settings.verifier.k))
-        pipeline.ask(WARM_UP)
-        tally = Tally()
-        for done, question in enumerate(few.asked):
-            bench.progress(name, done, len(few.asked))
-            _add(tally, pipeline.ask(question), settings)
-        bench.progress(name, len(few.asked), len(few.asked))
+        tally = _timed(bench, few.asked, name, settings)
         rows.append(Row(name, _cells(tally)))
         note = tally.note
     own = {trace.question.id: trace.seconds for trace in few.traces()}
@@ -77,6 +72,21 @@ def run(bench: Bench) -> Table:
         (stacked_bars_of("Seconds a question", "seconds", rows, tuple(enumerate((*STAGES, "read")))),),
         provenance=bench.provenance,
     )
+
+
+def _timed(bench: Bench, questions: Sequence[Question], name: str, settings: Settings) -> Tally:
+    """The questions answered by freshly loaded models; a language model's replies of before don't count."""
+    tally = Tally()
+    with TemporaryDirectory(prefix="rtv-") as folder:
+        fresh = settings.with_values({"calls.cache": str(Path(folder) / "replies.db")})
+        pipeline = bench.load().pipeline(fresh)
+        pipeline = replace(pipeline, gatherer=_Cut(pipeline.gatherer, settings.verifier.k))
+        pipeline.ask(WARM_UP)
+        for done, question in enumerate(questions):
+            bench.progress(name, done, len(questions))
+            _add(tally, pipeline.ask(question), settings)
+        bench.progress(name, len(questions), len(questions))
+    return tally
 
 
 def configurations(settings: Settings) -> dict[str, Settings]:

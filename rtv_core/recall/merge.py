@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rtv_core.records import Candidate, Hit, Reading, Source
+from rtv_core.records import Candidate, Hit, Reading, Source, Span
 from rtv_core.settings import RecallerSettings
 from rtv_core.text import answer_key
 
@@ -24,12 +24,12 @@ def unite(
     for hit, reading in zip(hits, readings, strict=False):
         if reading.relevance < settings.relevance:
             continue
-        for span in reading.spans:
-            if span.score < settings.span:
-                continue
-            answer = " ".join(hit.passage.text[span.start : span.end].split())
-            source = Source(hit.passage.id, hit.rank, span, reading.relevance)
-            if key := answer_key(answer):
+        text = hit.passage.text
+        found = [(" ".join(text[span.start : span.end].split()), span) for span in reading.spans]
+        found += [(wording.answer, Span(0, 0, wording.score)) for wording in reading.wordings]
+        for answer, span in found:
+            if span.score >= settings.span and (key := answer_key(answer)):
+                source = Source(hit.passage.id, hit.rank, span, reading.relevance)
                 sources.setdefault(key, []).append((answer, source))
     candidates = [_candidate(found) for found in sources.values()]
     if len(candidates) > settings.candidates:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from rtv_core.reading.t5 import T5, encode_rows, length_batches, pad_rows
-from rtv_core.records import Hit, Passage, Reading, Span
+from rtv_core.records import Hit, Passage, Reading, Span, Wording
 from rtv_core.text import answer_key, find_answer, tokenize
 
 __all__ = ["GeneratedAnswer", "SequenceRecaller", "Written", "locate_answer", "parse_answers", "write"]
@@ -43,7 +43,7 @@ class SequenceRecaller:
 
     A passage's relevance is 1 minus the probability of beginning with "irrelevant", a span's score that of
     its answer. An answer is marked wherever the passage has it, whatever its case, accents and punctuation;
-    one that the passage does not have at all can't be shown as a span of it and is left out.
+    one that the text does not have, or the title alone, is an answer in the recaller's own words.
     """
 
     def __init__(self, t5: T5) -> None:
@@ -53,7 +53,7 @@ class SequenceRecaller:
         """One reading per hit."""
         rows = [recaller_row(self._t5, question, hit.passage) for hit in hits]
         return [
-            Reading(hit.passage.id, 1 - written.irrelevant, _spans(self._t5, written, hit.passage))
+            _reading(hit.passage, 1 - written.irrelevant, parse_answers(self._t5, written))
             for hit, written in zip(hits, write(self._t5, rows), strict=True)
         ]
 
@@ -112,13 +112,17 @@ def locate_answer(text: str, answer: str) -> list[tuple[int, int]]:
     return []
 
 
-def _spans(t5: T5, written: Written, passage: Passage) -> tuple[Span, ...]:
-    """The places of the answers, in the order in which they were written."""
+def _reading(passage: Passage, relevance: float, given: Sequence[GeneratedAnswer]) -> Reading:
+    """The places of the answers, in the order in which they were written, and those without a place."""
     spans: dict[tuple[int, int], Span] = {}
-    for answer in parse_answers(t5, written):
-        for start, end in locate_answer(passage.text, answer.text):
+    wordings = []
+    for answer in given:
+        places = locate_answer(passage.text, answer.text)
+        if not places:
+            wordings.append(Wording(answer.text, answer.score))
+        for start, end in places:
             spans.setdefault((start, end), Span(start, end, answer.score))
-    return tuple(spans.values())
+    return Reading(passage.id, relevance, tuple(spans.values()), tuple(wordings))
 
 
 def _write_batch(t5: T5, rows: Sequence[Sequence[int]]) -> list[Written]:

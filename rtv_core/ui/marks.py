@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rtv_core.records import EVIDENCE_SIZES, Hit, Judgement, Question, Trace
-from rtv_core.settings import VerifierSettings
+from rtv_core.settings import Settings, VerifierSettings
 from rtv_core.text import COVERAGE_RULES, answer_key, covers, normalise_answer
 from rtv_core.thresholds import judge
+from rtv_core.wire import from_json
 
 __all__ = [
     "Places",
@@ -21,6 +22,7 @@ __all__ = [
     "gold_answers",
     "is_given",
     "latest",
+    "made_with",
     "proposed_gold",
     "score_places",
 ]
@@ -64,6 +66,14 @@ def candidate_key(answer: str) -> str:
 def is_given(trace: Trace) -> bool:
     """Whether the trace holds nothing but the answers that another system gave, perhaps with its passages."""
     return "system" in trace.provenance and trace.stage == "recalled" and not trace.readings
+
+
+def made_with(trace: Trace) -> Settings | None:
+    """The settings that a trace was made with; None for another system's answers, or of another version."""
+    try:
+        return from_json(Settings, trace.provenance["settings"])
+    except (KeyError, ValueError, TypeError):
+        return None
 
 
 def proposed_gold(gold: Sequence[Sequence[str]], row: Row) -> int | None:

@@ -9,7 +9,7 @@ from rtv_core.errors import InputError
 from rtv_core.records import Trace
 from rtv_core.ri2ver import PARTS
 from rtv_core.settings import LLMSettings, Settings
-from rtv_core.wire import from_json
+from rtv_core.ui.marks import made_with
 
 __all__ = ["PARTS", "as_made", "has_parts", "parts_off", "parts_on", "switch_parts"]
 
@@ -44,21 +44,14 @@ def switch_parts(settings: Settings, on: object) -> Settings:
 
 def parts_off(trace: Trace) -> list[str]:
     """The names of the parts that were off when a trace was made; none where that isn't known."""
-    own = _settings_of(trace)
+    own = made_with(trace)
     return [name for name in PARTS if own and has_parts(own) and _is_off(own, name)]
 
 
 def as_made(settings: Settings, trace: Trace) -> Settings:
     """The server's settings with those parts off that were off when a trace was made."""
-    own = _settings_of(trace)
+    own = made_with(trace)
     return switch_parts(settings, parts_on(own)) if own and has_parts(own) else settings
-
-
-def _settings_of(trace: Trace) -> Settings | None:
-    try:
-        return from_json(Settings, trace.provenance["settings"])
-    except (KeyError, ValueError, TypeError):  # another system's answers, or of another version
-        return None
 
 
 def _is_off(settings: Settings, name: str) -> bool:

@@ -10,12 +10,13 @@ import pytest
 from fakes import FakeWorkbench
 
 from rtv_core.records import Evidence, Passage, Question, Verdict
-from rtv_core.settings import VerifierSettings
+from rtv_core.settings import Settings, VerifierSettings
 from rtv_core.ui.asking import show_answers
 from rtv_core.ui.marks import candidate_key
 from rtv_core.ui.render import render_evidence
 from rtv_core.ui.session import Run
 from rtv_core.ui.whatif import show_flip, show_whatif
+from rtv_core.wire import to_json
 
 ASKED = "When did Jack come out?"
 PASSAGES = (
@@ -152,6 +153,21 @@ def test_a_passage_that_holds_the_candidate_too_is_no_other_answers_supporter(se
     places = [p.hit.passage.id for p in session.trace.evidence[-1].passages]
     assert places[0] == "d"
     assert all("0" not in value.split() for value, name in supporters.items() if name.startswith("2010"))
+
+
+@pytest.mark.parametrize(("coverage", "places"), [("strict", "2 3"), ("official", "3")])
+def test_who_supports_another_answer_is_told_by_the_rule_that_the_trace_was_made_with(
+    session, coverage, places
+):
+    evidence = session.trace.evidence[0]
+    second = replace(evidence.passages[2], covers=("official",))
+    passages = (*evidence.passages[:2], second, *evidence.passages[3:])
+    made = {"settings": to_json(Settings().with_values({"evidence.coverage": coverage}))}
+    trace = session.trace.grown(evidence=(replace(evidence, passages=passages),), provenance=made)
+    row = next(row for row in session.rows(()) if row.answer == "1995")
+    shown = render_evidence(trace, row, VerifierSettings(0.5))
+    options = dict(re.findall(r'<option value="([\d ]+)">(.*?) \(', shown))
+    assert [value for value, name in options.items() if name == "2010"] == [places]
 
 
 def test_where_nothing_was_verified_nothing_can_be_taken_away(session):

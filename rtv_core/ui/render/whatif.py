@@ -8,7 +8,8 @@ from rtv_core.attack import Flip, Removal, of_title, supporters
 from rtv_core.records import EVIDENCE_SIZES, Evidence, Trace
 from rtv_core.ri2ver import score_text
 from rtv_core.settings import VerifierSettings
-from rtv_core.ui.marks import Row, candidate_key, gold_answers, is_given
+from rtv_core.text import COVERAGE_RULES
+from rtv_core.ui.marks import Row, candidate_key, gold_answers, is_given, made_with
 from rtv_core.ui.markup import Markup, escape, spoken, tag
 from rtv_core.ui.render.parts import (
     ACCEPTED,
@@ -163,13 +164,14 @@ def _supported(
     trace: Trace, row: Row, evidence: Evidence, settings: VerifierSettings
 ) -> list[tuple[str, tuple[int, ...]]]:
     """Other answers, gold ones first, with the passages that hold them and not the candidate itself."""
-    states = states_of(trace, settings)
+    states, made = states_of(trace, settings), made_with(trace)
+    rule = made.evidence.coverage if made else COVERAGE_RULES[0]
     kept = [c.spellings for i, c in enumerate(trace.candidates) if states.get(i) in ACCEPTED]
     own = {row.key, *map(candidate_key, row.spellings)}
     found: dict[str, tuple[str, tuple[int, ...]]] = {}
     for spellings in (*gold_answers(trace.question), *kept):
         keys = [candidate_key(spelling) for spelling in spellings]
-        places = supporters(evidence, spellings)
+        places = supporters(evidence, spellings, rule)
         if places and own.isdisjoint(keys) and not any(key in found for key in keys):
             found[keys[0]] = (spellings[0], places)
     return list(found.values())[:OTHERS_OFFERED]
