@@ -314,6 +314,23 @@ def test_every_state_of_a_candidate_has_a_sign_and_a_word():
         assert word in Page(drawn).text
 
 
+def test_the_share_of_attention_is_shown_by_bar_and_figure_and_called_model_behaviour():
+    trace = trace_of("Maria")
+    hit = trace.hits[0]
+    passages = tuple(EvidencePassage(hit, (), 0.4, False) for _ in range(2))
+    trace = trace.grown(
+        evidence=(replace(trace.evidence[0], passages=passages),),
+        verdicts=(Verdict((0.9, 0.8, 0.7), (0.75, 0.25)),),
+    )
+    row = candidate_rows(trace, [])[0]
+    page = render.render_evidence(trace, row, VerifierSettings(tau=0.5))
+    assert page.index("width:75.0%") < page.index("width:25.0%")
+    assert page.index("<b>0.75</b>") < page.index("<b>0.25</b>")
+    assert "model behaviour, not a cause" in page
+    unseen = trace.grown(verdicts=(Verdict((0.9, 0.8, 0.7)),))
+    assert "model behaviour" not in render.render_evidence(unseen, row, VerifierSettings(tau=0.5))
+
+
 def test_plain_children_are_escaped_and_markup_is_not():
     assert tag("p", "<b>", tag("i", "x"), None, data_a='"', hidden=True, title=None) == (
         '<p data-a="&quot;" hidden>&lt;b&gt;<i>x</i></p>'
