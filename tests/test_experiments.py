@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,8 +17,8 @@ from rtv_core.baselines.load import JOINT
 from rtv_core.baselines.offers import Offer, Systems, offers
 from rtv_core.baselines.rerank import OracleReranker, RetrievalOrder
 from rtv_core.baselines.systems import Baseline, OtherPipeline, RecallerAlone, RerankThenRead
-from rtv_core.cli import main
-from rtv_core.cli.experiment import show
+from rtv_core.cli import cli, main
+from rtv_core.cli.experiment import command_line, show
 from rtv_core.errors import InputError, MismatchError
 from rtv_core.experiments import TITLES
 from rtv_core.experiments.bars import bars_of, stacked_bars_of
@@ -26,6 +27,7 @@ from rtv_core.experiments.catalogue import EXPERIMENTS
 from rtv_core.experiments.drawing import draw
 from rtv_core.experiments.figure5 import attacked
 from rtv_core.experiments.markdown import markdown, shown_cell
+from rtv_core.experiments.results import read_results
 from rtv_core.experiments.section4 import dependence
 from rtv_core.experiments.table import Cell, Chart, Row, Series, Table
 from rtv_core.experiments.table5 import under
@@ -628,6 +630,19 @@ def test_a_command_prints_the_table_and_writes_table_figures_and_plot(tmp_path: 
     assert ["models", "fake"] in kept["provenance"]
     ET.fromstring((out / "figure4.svg").read_text())
     assert str(out / "figure4.svg") in printed.err
+
+
+def test_the_command_that_made_a_table_is_kept_with_it_and_can_be_typed_again(tmp_path: Path) -> None:
+    command = cli.commands["experiment"].commands["table4"]
+    options = "--baseline runs/joint --baseline llm --limit 20 --set verifier.tau=0.6 --out 'my runs'"
+    with command.make_context("table4", shlex.split(options)) as context:
+        again = command_line(context)
+    words = shlex.split(again)
+    assert words[:5] == ["python", "-m", "rtv_core", "experiment", "table4"]
+    assert command.make_context("table4", words[5:]).params == context.params
+    assert "--store" not in words  # was not given
+    show("figure4", bench_of(tmp_path), tmp_path, again)
+    assert dict(read_results(tmp_path).found[0].table.provenance)["command"] == again
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from rtv_core.cli.options import STORE, stay_offline, with_settings
 from rtv_core.errors import InputError
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from rtv_core.experiments.bench import Bench
     from rtv_core.experiments.table import Table
 
-__all__ = ["command", "show"]
+__all__ = ["command", "command_line", "show"]
 
 PATH = click.Path(path_type=Path)
 
@@ -57,7 +60,7 @@ def _experiment(name: str) -> click.Command:
         settings = load_settings(profile, overrides)
         with_clusters = name == "ri2ver"
         bench = _bench(index, settings, questions, baselines, limit, run, store, with_clusters)
-        show(name, bench, out)
+        show(name, bench, out, command_line(click.get_current_context()))
 
     return experiment
 
@@ -66,17 +69,30 @@ for _name in TITLES:
     command.add_command(_experiment(_name))
 
 
-def show(name: str, bench: Bench, out: Path | None) -> None:
-    """Run an experiment, print its table and, with `out`, write it there."""
+def show(name: str, bench: Bench, out: Path | None, made_by: str = "") -> None:
+    """Run an experiment, print its table and, with `out`, write it there, with the command it was made by."""
     from rtv_core.experiments.catalogue import EXPERIMENTS
     from rtv_core.experiments.markdown import markdown
+    from rtv_core.experiments.results import COMMAND
 
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     table = EXPERIMENTS[name](bench)
     click.echo(markdown(table), nl=False)
     if out is not None:
-        _write(table, out)
+        known = ((COMMAND, made_by),) if made_by else ()
+        _write(replace(table, provenance=(*table.provenance, *known)), out)
+
+
+def command_line(context: click.Context) -> str:
+    """The command with the options that were given, as one could type it again."""
+    words = ["python", "-m", "rtv_core", "experiment", str(context.info_name)]
+    for option in context.command.params:
+        if context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE:
+            value = context.params[str(option.name)]
+            for each in value if option.multiple else (value,):
+                words += [option.opts[0], str(each)]
+    return shlex.join(words)
 
 
 def _bench(
@@ -108,7 +124,7 @@ def _bench(
         settings=settings,
         load=lambda: load_models(index),
         store=store,
-        systems=Systems(offers(baselines, MODELS)),
+        systems=Systems(offers(baselines, MODELS, settings.reader.backend)),
         limit=limit,
         run=run,
         clusters=find_clusters(source) if with_clusters else {},

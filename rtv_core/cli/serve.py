@@ -29,6 +29,12 @@ UNENCRYPTED = (
     help="A trained baseline's folder, or a profile, to compare with; repeatable.",
 )
 @click.option(
+    "--experiments",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Show the results that `experiment` wrote to this folder by --out.",
+)
+@click.option(
     "--store", type=click.Path(path_type=Path), default=STORE, show_default=True, help="Judgements."
 )
 @click.option(
@@ -46,6 +52,7 @@ def command(
     overrides: tuple[str, ...],
     questions: Path | None,
     baselines: tuple[Path, ...],
+    experiments: Path | None,
     store: Path,
     auth: Path | None,
     host: str,
@@ -78,4 +85,4 @@ def command(
     if not is_local(host):
         click.echo(UNENCRYPTED, err=True)
     workbench.start()
-    serve_app(workbench, host, port, open_browser, accounts, sites, systems)
+    serve_app(workbench, host, port, open_browser, accounts, sites, systems, experiments)

@@ -4,7 +4,7 @@ An experiment is a module with `run(bench)`, which gives a `table.Table`; `catal
 they need answered is asked once and kept as runs in the store.
 """
 
-__all__ = ["TITLES"]
+__all__ = ["NEEDED", "TITLES"]
 
 TITLES = {
     "figure4": "F1 by evidence size k and threshold tau",
@@ -19,3 +19,6 @@ TITLES = {
     "table9": "Single-answer mode: exact match of the best candidate",
 }
 """What each experiment shows, by its name. Kept apart from the code, so that a list of them loads nothing."""
+
+NEEDED = {"ri2ver": "--profile llm", "section4": "--baseline runs/joint"}
+"""The options without which an experiment has nothing to work on, by its name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rtv_core.experiments.table import Cell, Row, Table
 from rtv_core.metrics import Interval
 
-__all__ = ["markdown", "shown_cell"]
+__all__ = ["markdown", "shown_cell", "shown_interval"]
 
 
 def markdown(table: Table) -> str:
@@ -25,16 +25,22 @@ def shown_cell(cell: Cell | None) -> str:
     return " / ".join(both)
 
 
+def shown_interval(interval: Interval, cell: Cell) -> tuple[str, str]:
+    """A mean as its cell shows it, and "low to high"; "" for an interval of no width."""
+    mean, low, high = (
+        f"{cell.scale * value:,.{cell.digits}f}" for value in (interval.mean, interval.low, interval.high)
+    )
+    return mean, "" if low == high == mean else f"{low} to {high}"
+
+
 def _cells(row: Row, columns: int) -> tuple[str, ...]:
     cells = row.cells or (None,) * columns
     return (row.name, *map(shown_cell, cells), row.published or "-")
 
 
 def _interval(interval: Interval, cell: Cell) -> str:
-    mean, low, high = (
-        f"{cell.scale * value:,.{cell.digits}f}" for value in (interval.mean, interval.low, interval.high)
-    )
-    return mean if low == high == mean else f"{mean} ({low} to {high})"
+    mean, between = shown_interval(interval, cell)
+    return f"{mean} ({between})" if between else mean
 
 
 def _line(cells: tuple[str, ...]) -> str:

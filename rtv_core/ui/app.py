@@ -19,6 +19,7 @@ from rtv_core.ui.analyse import add_analyse
 from rtv_core.ui.annotate import add_annotate
 from rtv_core.ui.compare import add_compare
 from rtv_core.ui.documents import Receiver, Room, add_documents
+from rtv_core.ui.experiments import add_experiments
 from rtv_core.ui.explore import add_explore
 from rtv_core.ui.guard import Guard, read_site
 from rtv_core.ui.markup import join
@@ -34,6 +35,7 @@ STYLES = (
     "annotate.css",
     "analyse.css",
     "compare.css",
+    "experiments.css",
     "documents.css",
     "admin.css",
 )
@@ -45,6 +47,7 @@ SCRIPTS = (
     "analyse.js",
     "whatif.js",
     "compare.js",
+    "experiments.js",
     "documents.js",
     "admin.js",
 )
@@ -56,11 +59,13 @@ def build_app(
     accounts: Accounts | None = None,
     systems: Systems | None = None,
     room: Room | None = None,
+    experiments: Path | None = None,
 ) -> gr.Blocks:
     """The pages over a workbench; serve them with `launch(**launch_options())`.
 
     `shared` pages have a way to sign out, and a page for the admins among the `accounts`. `systems` can be
     compared with; without them, the recaller alone. `room` is where documents are made into indexes.
+    `experiments` is a folder of the papers' experiments' results; without one there is no page for them.
     """
     systems = systems or Systems(offers())
     access = Access(shared, accounts)
@@ -80,6 +85,8 @@ def build_app(
                 add_analyse(workbench, access.allows)
             with gr.Tab("Compare", id="compare", elem_id="rtv-compare"):
                 add_compare(workbench, systems)
+            if experiments is not None:
+                add_experiments(experiments)
             add_documents(room or Room(workbench), access, app)
             add_admin(workbench, access, app)
             with gr.Tab("About", id="about", elem_id="rtv-about"):
@@ -135,6 +142,7 @@ def serve(
     accounts: Accounts | None = None,
     sites: Sequence[str] = (),
     systems: Systems | None = None,
+    experiments: Path | None = None,
 ) -> None:
     """Serve the pages until interrupted; with `accounts`, to those who sign in.
 
@@ -153,7 +161,7 @@ def serve(
         None if accounts is None else SignIn(accounts),
         Middleware(Receiver, room, Access(accounts is not None, accounts)),
     )
-    app = build_app(workbench, accounts is not None, accounts, systems, room)
+    app = build_app(workbench, accounts is not None, accounts, systems, room, experiments)
     app.launch(server_name=name, server_port=port, inbrowser=open_browser, **options)
 
 
