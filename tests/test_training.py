@@ -39,7 +39,7 @@ from rtv_core.training.examples import (
     save_examples,
 )
 from rtv_core.training.loop import LoopSettings, run_steps
-from rtv_core.training.losses import relevance_loss, span_loss, span_targets
+from rtv_core.training.losses import relevance_loss, single_span_loss, span_loss, span_targets
 from rtv_core.training.recaller import Item, RecallerPlan, plan_recaller, recall_losses, train_recaller
 from rtv_core.training.run import prepare_examples
 from rtv_core.training.sources import (
@@ -50,6 +50,7 @@ from rtv_core.training.sources import (
     read_sources,
 )
 from rtv_core.training.verifier import (
+    RANDOM_SPANS,
     Group,
     VerifierPlan,
     _candidates,
@@ -1052,6 +1053,28 @@ def test_a_question_of_which_nothing_is_known_gives_the_verifier_nothing_to_lear
     nothing = replace(group, statuses=("unknown",) * 2, spans=((),) * 2)
     assert "verify" in verify_losses(network, form, [group], 10, random.Random(0))
     assert set(verify_losses(network, form, [nothing], 10, random.Random(0))) == {"span", "relevance"}
+
+
+def test_candidates_may_be_known_answers_and_random_spans_instead_of_proposals():
+    network, _, form = tiny_network()
+    seen = []
+    network.verifier.register_forward_pre_hook(lambda _, given: seen.append(len(given[0].words)))
+    group = group_of(0, PASSAGES[8])
+    drawn = []
+    for seed in (0, 0, 1):
+        losses = verify_losses(network, form, [group], 1000, random.Random(seed), own_candidates=False)
+        drawn.append(losses["verify"].item())
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert all(2 <= count <= 2 * RANDOM_SPANS + len(group.spans[0]) for count in seen)
+
+
+def test_spans_that_compete_for_one_answer_have_the_loss_of_a_choice():
+    scores = torch.tensor([[[1.0, 2.0], [0.5, FORBIDDEN]], [[1.0, 2.0], [0.5, FORBIDDEN]]])
+    possible = torch.tensor([[[True, True], [True, False]]] * 2)
+    wanted = torch.tensor([[[True, False], [True, False]], [[False, False], [False, False]]])
+    everything = 1 + math.e + math.e**2 + math.e**0.5
+    found = single_span_loss(scores, possible, wanted).tolist()
+    assert found == pytest.approx([-math.log((math.e + math.e**0.5) / everything), math.log(everything)])
 
 
 def test_the_verifier_s_loss_is_the_same_for_questions_together_as_for_each():

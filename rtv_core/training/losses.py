@@ -10,7 +10,7 @@ from torch import Tensor
 from rtv_core.reading.form import Pair
 from rtv_core.reading.network import FORBIDDEN
 
-__all__ = ["mean_where", "relevance_loss", "span_loss", "span_targets"]
+__all__ = ["mean_where", "relevance_loss", "single_span_loss", "span_loss", "span_targets"]
 
 
 def span_targets(
@@ -46,6 +46,20 @@ def span_loss(scores: Tensor, possible: Tensor, wanted: Tensor) -> Tensor:
     others = torch.cat([zero, scores.masked_fill(~possible | wanted, FORBIDDEN)], dim=1)
     right = torch.cat([zero, (-scores).masked_fill(~wanted, FORBIDDEN)], dim=1)
     return others.logsumexp(dim=1) + right.logsumexp(dim=1)
+
+
+def single_span_loss(scores: Tensor, possible: Tensor, wanted: Tensor) -> Tensor:
+    """Cross-entropy of one choice per pair, (pairs,): any wanted span, or none (score 0) if none is wanted.
+
+    The usual loss of extractive readers, which lets the answers of a passage compete; for comparison.
+    """
+    scores = scores.float().flatten(1)
+    possible, wanted = possible.flatten(1), wanted.flatten(1)
+    zero = scores.new_zeros(len(scores), 1)
+    everything = torch.cat([zero, scores.masked_fill(~possible, FORBIDDEN)], dim=1)
+    nothing = ~wanted.any(dim=1, keepdim=True)
+    right = torch.cat([nothing, wanted], dim=1)
+    return everything.logsumexp(dim=1) - everything.masked_fill(~right, FORBIDDEN).logsumexp(dim=1)
 
 
 def mean_where(values: Tensor, where: Tensor) -> Tensor:

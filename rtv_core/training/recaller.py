@@ -18,7 +18,7 @@ from rtv_core.reading.network import ReaderNetwork
 from rtv_core.records import Passage
 from rtv_core.training.examples import Example, answer_spans
 from rtv_core.training.loop import LoopSettings, run_steps
-from rtv_core.training.losses import relevance_loss, span_loss, span_targets
+from rtv_core.training.losses import relevance_loss, single_span_loss, span_loss, span_targets
 
 __all__ = ["Item", "RecallerPlan", "plan_recaller", "recall_losses", "train_recaller"]
 
@@ -29,12 +29,14 @@ BATCHES_A_CHUNK = 40
 class RecallerPlan:
     """`alpha_neg`: irrelevant passages per answering one. `repeats`: how often a set is seen (else once).
 
-    A question that only seems to be answered comes with a passage that seems to answer it, each time.
+    A question that only seems to be answered comes with a passage that seems to answer it, each time. With
+    `single_span` the spans of a passage compete for being the one answer.
     """
 
     alpha_neg: float = 0.4
     batch: int = 32
     repeats: tuple[tuple[str, int], ...] = (("multispanqa", 6), ("nq", 3))
+    single_span: bool = False
     seed: int = 1
 
 
@@ -95,7 +97,9 @@ def draw_negative(example: Example, passages: Sequence[Passage], rng: random.Ran
     return None
 
 
-def recall_losses(network: ReaderNetwork, form: InputForm, items: Sequence[Item]) -> dict[str, Tensor]:
+def recall_losses(
+    network: ReaderNetwork, form: InputForm, items: Sequence[Item], single_span: bool = False
+) -> dict[str, Tensor]:
     """Span and relevance loss of a batch."""
     pairs = [form.pairs(item.question, [item.passage])[0] for item in items]
     ids, mask, segments = (torch.from_numpy(part) for part in pad(pairs))
@@ -105,8 +109,9 @@ def recall_losses(network: ReaderNetwork, form: InputForm, items: Sequence[Item]
     relevant = torch.tensor([bool(item.answers) for item in items])
     # An answer that was cut off leaves a relevant passage without a target: nothing to learn about its spans.
     taught = ~relevant | wanted.flatten(1).any(dim=1)
+    loss = single_span_loss if single_span else span_loss
     return {
-        "span": (span_loss(scores, possible, wanted) * taught).mean(),
+        "span": (loss(scores, possible, wanted) * taught).mean(),
         "relevance": 0.5 * relevance_loss(network.relevant(hidden[:, 0]), relevant).mean(),
     }
 
@@ -128,7 +133,7 @@ def train_recaller(
     run_steps(
         network,
         batches,
-        lambda items: recall_losses(network, form, items),
+        lambda items: recall_losses(network, form, items, plan.single_span),
         folder,
         loop or LoopSettings(),
         progress,

@@ -9,11 +9,13 @@ and the verifier learns which of them are right, through the same states.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,16 +24,25 @@ from rtv_core.reading.form import InputForm, Pair, pad
 from rtv_core.reading.network import ReaderNetwork
 from rtv_core.recall.extractive import propose_spans
 from rtv_core.recall.merge import unite
-from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, Hit, Passage, Reading
+from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, Hit, Passage, Reading, Span
 from rtv_core.settings import EvidenceSettings, RecallerSettings
 from rtv_core.text import same_answer
 from rtv_core.training.examples import Example, answer_spans
 from rtv_core.training.loop import LoopSettings, run_steps
-from rtv_core.training.losses import mean_where, relevance_loss, span_loss, span_targets
+from rtv_core.training.losses import (
+    mean_where,
+    relevance_loss,
+    single_span_loss,
+    span_loss,
+    span_targets,
+)
 from rtv_core.verify.embedded import evidence_slots, verifier_input
 
 __all__ = ["SECOND_STAGE", "Group", "VerifierPlan", "plan_verifier", "train_verifier", "verify_losses"]
 
+
+RANDOM_SPANS = 10
+"""So many wrong candidates of a passage are drawn where none are proposed."""
 
 SECOND_STAGE = LoopSettings(encoder_rate=7e-5, head_rate=6e-4, checkpoint_every=100)
 """How a trained recaller is trained on: to our verifier, and to the baselines that it is compared with."""
@@ -43,7 +54,9 @@ class VerifierPlan:
 
     `unanswered` is the share of questions whose answering passages are taken away, so that nothing is right;
     of a question that only seems to be answered nothing ever is.
-    `shares` is how many questions of each set are seen, `repeats` how often.
+    `shares` is how many questions of each set are seen, `repeats` how often. For comparison: with
+    `single_span` the spans of a passage compete; without `own_candidates` the candidates are known answers
+    and spans drawn at random, not the recaller's proposals.
     """
 
     passages: int = 12
@@ -61,6 +74,8 @@ class VerifierPlan:
         ("webquestions", 100),
     )
     repeats: tuple[tuple[str, int], ...] = (("multispanqa", 4), ("nq", 2))
+    single_span: bool = False
+    own_candidates: bool = True
     seed: int = 2
 
 
@@ -132,7 +147,13 @@ def draw_group(
 
 
 def verify_losses(
-    network: ReaderNetwork, form: InputForm, groups: Sequence[Group], invalid: int, rng: random.Random
+    network: ReaderNetwork,
+    form: InputForm,
+    groups: Sequence[Group],
+    invalid: int,
+    rng: random.Random,
+    single_span: bool = False,
+    own_candidates: bool = True,
 ) -> dict[str, Tensor]:
     """Span and relevance loss of every passage read, and the verifier's cross-entropy, of a few questions."""
     pairs = [form.pairs(group.question, [hit.passage])[0] for group in groups for hit in group.hits]
@@ -147,8 +168,9 @@ def verify_losses(
     spans = [span for group in groups for span in group.spans]
     possible, wanted = span_targets(pairs, spans, scores.shape[1], scores.shape[2])
     taught = known & (~relevant | wanted.flatten(1).any(dim=1))
+    loss = single_span_loss if single_span else span_loss
     losses = {
-        "span": 0.5 * mean_where(span_loss(scores, possible, wanted), taught),
+        "span": 0.5 * mean_where(loss(scores, possible, wanted), taught),
         "relevance": 0.5 * mean_where(relevance_loss(relevance, relevant), known),
     }
 
@@ -157,9 +179,9 @@ def verify_losses(
     for group in groups:
         rows = range(start, start + len(group.hits))
         start += len(group.hits)
-        evidence, right = _candidates(
-            group, [pairs[i] for i in rows], scores[rows.start : rows.stop], relevance, rows
-        )
+        read = [pairs[i] for i in rows]
+        drawn = None if own_candidates else rng
+        evidence, right = _candidates(group, read, scores[rows.start : rows.stop], relevance, rows, drawn)
         evidence, right = _thin(evidence, right, invalid, rng)
         if not evidence:
             continue
@@ -178,19 +200,29 @@ def verify_losses(
 
 @torch.no_grad()
 def _candidates(
-    group: Group, pairs: Sequence[Pair], scores: Tensor, relevance: Tensor, rows: range
+    group: Group,
+    pairs: Sequence[Pair],
+    scores: Tensor,
+    relevance: Tensor,
+    rows: range,
+    drawn: random.Random | None = None,
 ) -> tuple[list[Evidence], list[bool]]:
     """The recaller's candidates of one question with their evidence, and which are right.
+
+    With `drawn`, known answers and spans drawn at random stand for the recaller's proposals.
 
     Left out are those of which nothing is known: an answer where no passage is known to support it, and
     another one that only passages of unknown status gave.
     """
     relevant = relevance[rows.start : rows.stop].sigmoid().tolist()
     plain = scores.float().numpy()
-    readings = [
-        Reading(hit.passage.id, relevant[i], propose_spans(plain[i], pairs[i], hit.passage))
-        for i, hit in enumerate(group.hits)
-    ]
+    readings = []
+    for i, hit in enumerate(group.hits):
+        if drawn is None:
+            spans = propose_spans(plain[i], pairs[i], hit.passage)
+        else:
+            spans = _random_spans(plain[i], pairs[i], group.spans[i], drawn)
+        readings.append(Reading(hit.passage.id, relevant[i], spans))
     candidates = unite(group.hits, readings, RecallerSettings(relevance=0.0, span=0.0, candidates=60))
     similarity = [hit.dense for hit in group.hits]
     rule = EvidenceSettings().coverage
@@ -209,6 +241,22 @@ def _candidates(
         if (answered if right[i] else any(source.passage_id in known for source in candidate.sources))
     ]
     return [evidence[i] for i in kept], [right[i] for i in kept]
+
+
+def _random_spans(
+    scores: np.ndarray, pair: Pair, answers: Sequence[tuple[int, int]], rng: random.Random
+) -> tuple[Span, ...]:
+    """The answers of a passage and `RANDOM_SPANS` other runs of up to six tokens, with their own scores."""
+    tokens, found = len(pair.offsets), {}
+    runs = [touched for start, end in answers if (touched := pair.tokens_of(start, end))]
+    for _ in range(RANDOM_SPANS):
+        first = pair.text_at + rng.randrange(tokens)
+        runs.append((first, min(first + rng.randrange(6), pair.text_at + tokens - 1)))
+    for first, last in runs:
+        if last - first < scores.shape[1]:
+            logit = float(np.clip(scores[first, last - first], -30, 30))
+            found[pair.characters_of(first, last)] = 1 / (1 + math.exp(-logit))
+    return tuple(Span(start, end, score) for (start, end), score in found.items())
 
 
 def _is_right(candidate: Candidate, answers: Sequence[Sequence[str]]) -> bool:
@@ -250,7 +298,9 @@ def train_verifier(
     def losses(step: tuple[int, list[Group]]) -> dict[str, Tensor]:
         # Seeded by the step, so that a resumed run draws what an unbroken one would have drawn.
         number, groups = step
-        return verify_losses(network, form, groups, plan.invalid, random.Random(f"{plan.seed}-{number}"))
+        rng = random.Random(f"{plan.seed}-{number}")
+        how = plan.single_span, plan.own_candidates
+        return verify_losses(network, form, groups, plan.invalid, rng, *how)
 
     run_steps(network, steps, losses, folder, loop or SECOND_STAGE, progress, repr(plan))
     return {
