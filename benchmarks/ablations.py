@@ -1,0 +1,220 @@
+"""What each step of the training gives: the reader trained without it, with a small, equal budget, on dev.
+
+Run: python -m benchmarks.ablations --data DIR --index DIR --out DIR [--rows NAME,NAME]
+
+`--data` is laid out as rtv_core.training.sources says. Every variant sees the same small share of the
+examples, in the same order and from the same seeds, less those that it leaves out. Its F1 is cross-validated:
+of five parts of the dev questions each is answered with a calibration and a tau that were fitted on the other
+four. Stopped and started again, it goes on: weights and rows lie in OUT, a folder a variant; variants that
+agree in their recaller train it once. Nothing is asked of the test questions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import click
+import torch
+
+from benchmarks.measures import RECALLED_OF_COVERED, Measures, difference, interval, measure_rows
+from benchmarks.plain import fit_plain
+from benchmarks.question_sets import load_question_set
+from benchmarks.rows import Row, RowCandidate, RowFile, collect
+from benchmarks.systems import System
+from benchmarks.table import cell, markdown
+from rtv_core.cli.options import progress_bar
+from rtv_core.errors import InputError, RtvError
+from rtv_core.factory import load_models
+from rtv_core.reading.weights import CARD, blank_network, input_form, load_network, save_network
+from rtv_core.records import Passage
+from rtv_core.settings import load_settings
+from rtv_core.training.examples import Example
+from rtv_core.training.recaller import RecallerPlan, train_recaller
+from rtv_core.training.run import open_training
+from rtv_core.training.verifier import SECOND_STAGE, VerifierPlan, train_verifier
+
+__all__ = ["VARIANTS", "Variant", "cross_validated", "main", "render", "thinned"]
+
+THINNING = 6
+"""Every so manieth example of each set is seen."""
+
+FOLDS = 5
+WHOLE = "the whole training"
+REAL = ("ambignq", "multispanqa", "nq", "webquestions")
+
+RECALLER = RecallerPlan()
+VERIFIER = replace(
+    VerifierPlan(),
+    shares=tuple((name, math.ceil(count / THINNING)) for name, count in VerifierPlan().shares),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A training, and what it leaves out. `sets`: only examples of these; (): of all."""
+
+    name: str
+    recaller: RecallerPlan = field(default=RECALLER)
+    verifier: VerifierPlan = field(default=VERIFIER)
+    sets: tuple[str, ...] = ()
+    frozen: bool = False
+
+    @property
+    def folder(self) -> str:
+        return self.name.replace(" ", "-")
+
+    @property
+    def first_stage(self) -> tuple[object, ...]:
+        """What the recaller depends on: variants that agree in it share one."""
+        return self.recaller, self.sets
+
+
+VARIANTS = (
+    Variant(WHOLE),
+    Variant("real questions only", sets=REAL),
+    Variant(
+        "spans of a passage compete",
+        replace(RECALLER, single_span=True),
+        replace(VERIFIER, single_span=True),
+    ),
+    Variant("no irrelevant passages for the recaller", replace(RECALLER, alpha_neg=0.0)),
+    Variant("no unanswered questions for the verifier", verifier=replace(VERIFIER, unanswered=0.0)),
+    Variant("random wrong candidates", verifier=replace(VERIFIER, own_candidates=False)),
+    Variant("verifier on a frozen encoder", frozen=True),
+)
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=Path), required=True)
+@click.option("--index", type=click.Path(path_type=Path), required=True)
+@click.option("--out", type=click.Path(path_type=Path), required=True)
+@click.option("--rows", "names", default="", help="Some of the variants, by name; all of them without it.")
+@click.option("--set", "overrides", multiple=True)
+def main(data: Path, index: Path, out: Path, names: str, overrides: tuple[str, ...]) -> None:
+    """Train and ask what is missing, then print the table."""
+    try:
+        chosen = choose(names)
+        settings = load_settings("embedded", overrides)
+        questions = load_question_set("dev", data, 0).questions
+        rows = {}
+        for variant in chosen:
+            weights = out / variant.folder / "verifier"
+            if not (weights / CARD).exists():
+                train(variant, data, index, out, weights)
+            pipeline = load_models(index, weights).pipeline(settings)
+            rows[variant.name] = collect(pipeline, questions, RowFile(out / variant.folder / "dev.jsonl"))
+    except RtvError as error:
+        raise click.ClickException(str(error)) from error
+    found = {name: figures(own) for name, own in rows.items()}
+    (out / "ablations.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(render(found), end="")
+
+
+def choose(names: str) -> list[Variant]:
+    """The variants of these names, the whole training first. Raises InputError for an unknown one."""
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    known = [variant.name for variant in VARIANTS]
+    if unknown := [name for name in wanted if name not in known]:
+        raise InputError(f"There is no variant {unknown[0]!r}. There are: {', '.join(known)}.")
+    return [v for v in VARIANTS if not wanted or v.name in (*wanted, WHOLE)]
+
+
+def train(variant: Variant, data: Path, index: Path, out: Path, weights: Path) -> None:
+    """Both stages of a variant into its folder, the first one where no other variant trained the same."""
+    _, passages, examples = open_training(data, index, out)
+    few = thinned(examples, variant.sets)
+    first = next(v for v in VARIANTS if v.first_stage == variant.first_stage)
+    start = out / first.folder / "recaller"
+    if not (start / CARD).exists():
+        _train_recaller(variant, few, passages, start)
+    network, card = load_network(start)
+    loop = replace(SECOND_STAGE, encoder_rate=0.0) if variant.frozen else SECOND_STAGE
+    given = (network, input_form(card), few, passages, weights)
+    click.echo(f"{variant.name}: recaller and verifier", err=True)
+    with progress_bar("steps") as progress:
+        facts = train_verifier(*given, variant.verifier, loop, progress)
+    training = (card.training or {}) | {"verifier": facts}
+    save_network(network, replace(card, stage="verifier", training=training), weights)
+
+
+def _train_recaller(
+    variant: Variant, examples: Sequence[Example], passages: Sequence[Passage], out: Path
+) -> None:
+    torch.manual_seed(variant.recaller.seed)  # the heads start at random
+    network, card = blank_network()
+    click.echo(f"{variant.name}: recaller", err=True)
+    with progress_bar("steps") as progress:
+        given = (network, input_form(card), examples, passages, out)
+        facts = train_recaller(*given, variant.recaller, None, progress)
+    save_network(network, replace(card, stage="recaller", training={"recaller": facts}), out)
+
+
+def thinned(examples: Iterable[Example], sets: Sequence[str] = ()) -> list[Example]:
+    """Every `THINNING`th example of each set, of all sets or of these.
+
+    MultiSpanQA's are few, and the only ones of their kind: they stay.
+    """
+    seen: dict[str, int] = defaultdict(int)
+    kept = []
+    for example in examples:
+        if sets and example.set not in sets:
+            continue
+        if example.set == "multispanqa" or seen[example.set] % THINNING == 0:
+            kept.append(example)
+        seen[example.set] += 1
+    return kept
+
+
+def cross_validated(rows: Sequence[Row]) -> dict[str, float]:
+    """F1 (optimal matching) by the question's id, each with a calibration and a tau from the other parts."""
+    found: dict[str, float] = {}
+    for fold in range(FOLDS):
+        fitted = [row for i, row in enumerate(rows) if i % FOLDS != fold]
+        held = [row for i, row in enumerate(rows) if i % FOLDS == fold]
+        features = [_features(candidate) for row in fitted for candidate in row.candidates]
+        score = fit_plain(features, [right for row in fitted for right in row.right()])
+        system = System("", lambda row, score=score: score([_features(c) for c in row.candidates]))
+        measures = measure_rows(held, [system], {"": system.best_tau(fitted)}, single_answer=False)
+        found |= measures[""]["f1"]
+    return found
+
+
+def _features(candidate: RowCandidate) -> tuple[float, ...]:
+    """The log-odds of the validity score, and the plain features, as the reader's own calibration has."""
+    p = min(max(candidate.p_right[-1], 1e-6), 1 - 1e-6)
+    return math.log(p / (1 - p)), *candidate.plain
+
+
+def figures(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """The measures of a variant by the question's id."""
+    recalled = measure_rows(rows, [], {}, single_answer=False)["recaller"]
+    return {"f1": cross_validated(rows), **{n: recalled[n] for n in ("covered", "recalled", "candidates")}}
+
+
+def render(found: Mapping[str, Measures]) -> str:
+    """The table, a row a variant, with the paired difference to the whole training."""
+    whole = found.get(WHOLE)
+    lines = []
+    for name, own in found.items():
+        ids = set(own["f1"])
+        gap = None if whole is None or name == WHOLE else difference("f1", own, whole, ids)
+        lines.append(
+            (
+                name,
+                cell(interval("f1", own, ids)),
+                cell(gap),
+                cell(interval(RECALLED_OF_COVERED, own, ids)),
+                cell(interval("candidates", own, ids), scale=1),
+            )
+        )
+    header = ("training", "F1", "the whole training is ahead by", "recalled of covered", "candidates")
+    return markdown("Training without its parts, MultiSpanQA dev", header, lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

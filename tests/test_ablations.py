@@ -1,0 +1,103 @@
+"""The table of trainings without a part: what is trained for it, and what its figures are made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import ablations
+from benchmarks.ablations import THINNING, VARIANTS, WHOLE, choose, cross_validated, figures, thinned
+from benchmarks.rows import Row, RowCandidate
+from rtv_core.errors import InputError
+from rtv_core.records import Question
+from rtv_core.training.examples import Example
+
+
+def row(number: int, right: float, wrong: float) -> Row:
+    """A question with one right candidate and one wrong one, of these scores."""
+    question = Question(f"q{number}", f"which {number}", ((("yes",),),))
+    candidates = tuple(
+        RowCandidate(answer, 0.5, (p,) * 3, (0.5, p, 1.0, 0.0, 0.0, 0.0, 0.5, 0.0, 1.0), (("p", i, i + 1),))
+        for i, (answer, p) in enumerate((("yes", right), ("no", wrong)))
+    )
+    return Row(question, {"mrecall@5": 1.0}, ((True,),), True, candidates, {}, {})
+
+
+def example(name: str, number: int) -> Example:
+    return Example(name, f"{name} {number}", (("a",),), True, (), (0,), (1.0,))
+
+
+def test_every_so_manieth_example_of_a_set_is_kept_and_all_of_multispanqa() -> None:
+    examples = [example(name, i) for i in range(4 * THINNING) for name in ("nq", "squad", "multispanqa")]
+    assert Counter(e.set for e in thinned(examples)) == {"nq": 4, "squad": 4, "multispanqa": 4 * THINNING}
+    some = thinned(examples, ("nq", "multispanqa"))
+    assert some == [e for e in thinned(examples) if e.set != "squad"]
+
+
+def test_each_variant_differs_from_the_whole_training_in_its_own_part_alone() -> None:
+    whole = VARIANTS[0]
+    assert whole.name == WHOLE
+    for variant in VARIANTS[1:]:
+        assert replace(variant, name=WHOLE) != whole
+    assert len({variant.folder for variant in VARIANTS}) == len(VARIANTS)
+    sharing = [variant for variant in VARIANTS if variant.first_stage == whole.first_stage]
+    assert len(sharing) == 4  # the whole, and three that only change the second stage
+
+
+def test_the_whole_training_is_always_among_the_chosen() -> None:
+    assert [v.name for v in choose("random wrong candidates")] == [WHOLE, "random wrong candidates"]
+    assert choose("") == list(VARIANTS)
+    with pytest.raises(InputError, match="no variant 'magic'"):
+        choose("magic")
+
+
+def test_a_part_of_the_questions_is_scored_by_what_the_other_parts_say() -> None:
+    rows = [row(i, 0.8, 0.3) for i in range(20)]
+    assert set(cross_validated(rows).values()) == {1.0}
+    # One part in which wrong candidates have the scores of right ones: the others' rule fails there alone.
+    mixed = [row(i, 0.3, 0.8) if i % 5 == 2 else row(i, 0.8, 0.3) for i in range(20)]
+    found = cross_validated(mixed)
+    assert {question: f1 for question, f1 in found.items() if f1 < 1} == {
+        f"q{i}": 0.0 for i in (2, 7, 12, 17)
+    }
+
+
+def test_the_command_trains_what_is_missing_and_prints_a_row_a_variant(tmp_path: Path, monkeypatch) -> None:
+    trained = []
+    asked = {WHOLE: [row(i, 0.8, 0.3) for i in range(10)]}
+    asked["random wrong candidates"] = [row(i, 0.3, 0.8) if i < 5 else row(i, 0.8, 0.3) for i in range(10)]
+
+    def train(variant, data, index, out, weights) -> None:
+        trained.append(variant.name)
+        weights.mkdir(parents=True)
+        (weights / "rtv.json").write_text("{}")
+
+    class Models:
+        def pipeline(self, settings):
+            return None
+
+    monkeypatch.setattr(ablations, "train", train)
+    monkeypatch.setattr(ablations, "load_models", lambda index, weights: Models())
+    monkeypatch.setattr(ablations, "load_question_set", lambda *given: type("Set", (), {"questions": ()}))
+    monkeypatch.setattr(
+        ablations, "collect", lambda p, q, file: asked[file.path.parent.name.replace("-", " ")]
+    )
+    given = ["--data", "d", "--index", "i", "--out", str(tmp_path), "--rows", "random wrong candidates"]
+    for _ in range(2):
+        result = CliRunner().invoke(ablations.main, given)
+        assert result.exit_code == 0, result.output
+    assert trained == [WHOLE, "random wrong candidates"]  # the second call finds both
+    lines = [line for line in result.output.splitlines() if line.startswith("| ")]
+    assert lines[1].startswith("| the whole training | 100.0 (100.0 to 100.0) | - |")
+    assert "random wrong candidates" in lines[2]
+    assert (tmp_path / "ablations.json").exists()
+
+
+def test_a_variant_s_figures_are_by_question() -> None:
+    found = figures([row(i, 0.8, 0.3) for i in range(10)])
+    assert found["candidates"] == {f"q{i}": 2.0 for i in range(10)}
+    assert found["covered"] == found["recalled"] == {f"q{i}": 1.0 for i in range(10)}
