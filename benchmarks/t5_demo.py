@@ -2,17 +2,18 @@
 
 Run: python -m benchmarks.t5_demo --out DIR
 
-No pretrained T5 is needed: vocabulary and weights are made here, and the verifier starts from the recaller's
-weights instead of a T5's. Nothing is claimed about quality: it is asked whether the chain learns, on the very
-questions that it was trained on, and whether the verifier betters its recaller. Stopped and started again, it
-goes on. DIR/losses.svg has the loss curves, DIR/verifier/profile.toml is the profile that answers with both
-models, on the demo corpus.
+The embedded encoder is fine-tuned first, and the corpus is indexed with it. No pretrained T5 is needed:
+vocabulary and weights are made here, and the verifier starts from the recaller's weights instead of a T5's.
+Nothing is claimed about quality: it is asked whether the chain learns, on the very questions that it was
+trained on, and whether the verifier betters its recaller. Stopped and started again, it goes on.
+DIR/losses.svg has the loss curves. To ask the models: --profile DIR/verifier/profile.toml --index DIR/index.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
@@ -20,6 +21,7 @@ from xml.sax.saxutils import escape
 
 import click
 
+from rtv_core.cli.options import progress_bar
 from rtv_core.datasets import load_questions
 from rtv_core.errors import RtvError
 from rtv_core.factory import DEMO_CORPUS, DEMO_QUESTIONS, demo_index
@@ -28,16 +30,18 @@ from rtv_core.reading.t5 import VERIFIER, load_t5, save_t5
 from rtv_core.recall.seq2seq import SequenceRecaller
 from rtv_core.records import EVIDENCE_SIZES, Passage, Trace, Verdict
 from rtv_core.retrieval.dense import SentenceEncoder
+from rtv_core.retrieval.index import build_index, glance
 from rtv_core.settings import VerifierSettings
 from rtv_core.thresholds import FINE_TAUS, answers, judge
 from rtv_core.training.blank_t5 import BlankShape, blank_t5
 from rtv_core.training.flat_loop import FlatLoop, read_log
-from rtv_core.training.recipes import RecallPlan, Recipe, VerifyPlan
+from rtv_core.training.recipes import RecallPlan, Recipe, RetrievePlan, VerifyPlan
 from rtv_core.training.run_t5 import (
     TRAINING,
     choose_paper_tau,
     gathered,
     open_retriever,
+    run_retriever,
     run_t5_recaller,
     run_t5_verifier,
     verified,
@@ -49,7 +53,7 @@ from rtv_core.wire import from_json
 
 __all__ = ["Measured", "Outcome", "loss_picture", "main", "measure", "train_chain"]
 
-STAGES = ("recaller", "verifier")
+STAGES = ("retriever", "recaller", "verifier")
 
 LEARNING = FlatLoop(
     warmup=50,
@@ -91,9 +95,11 @@ class Outcome:
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 @click.option("--questions", type=click.Path(path_type=Path), default=DEMO_QUESTIONS)
 @click.option("--passages", default=20, show_default=True, help="Retrieved a question.")
+@click.option("--retriever-steps", default=30, show_default=True)
 @click.option("--recaller-steps", default=200, show_default=True)
 @click.option("--verifier-steps", default=450, show_default=True)
 @click.option("--verifier-batch", default=32, show_default=True)
+@click.option("--retriever-rate", default=2e-5, show_default=True)
 @click.option("--recaller-rate", default=1e-3, show_default=True)
 @click.option("--verifier-rate", default=3e-4, show_default=True)
 @click.option("--alpha-neg", default=0.1, show_default=True)
@@ -103,65 +109,73 @@ def main(
     out: Path,
     questions: Path,
     passages: int,
+    retriever_steps: int,
     recaller_steps: int,
     verifier_steps: int,
     verifier_batch: int,
+    retriever_rate: float,
     recaller_rate: float,
     verifier_rate: float,
     alpha_neg: float,
     k: int,
     dtype: str,
 ) -> None:
-    """Train both stages, and print what they are worth on what they were trained on."""
-    first = replace(LEARNING, dtype=dtype, rate=recaller_rate, steps=recaller_steps)
+    """Train all three stages, and print what they are worth on what they were trained on."""
+    few = {"batch": 16, "device_batch": 16, "warmup": 5, "evaluate_every": 10, "log_every": 1}
+    retrieving = replace(LEARNING, dtype=dtype, rate=retriever_rate, steps=retriever_steps, **few)
+    recalling = replace(LEARNING, dtype=dtype, rate=recaller_rate, steps=recaller_steps)
     parts = {"batch": verifier_batch, "device_batch": verifier_batch}
-    second = replace(LEARNING, dtype=dtype, rate=verifier_rate, steps=verifier_steps, **parts)
-    recaller = Recipe(RecallPlan("", passages, alpha_neg), first)
-    verifier = Recipe(VerifyPlan("", passages, k=k), second)
+    verifying = replace(LEARNING, dtype=dtype, rate=verifier_rate, steps=verifier_steps, **parts)
+    retriever = Recipe(RetrievePlan(passages=passages, hard=1), retrieving)
+    recaller = Recipe(RecallPlan("", passages, alpha_neg), recalling)
+    verifier = Recipe(VerifyPlan("", passages, k=k), verifying)
     try:
         index = demo_index(SentenceEncoder(dtype="float32"))
         lines = DEMO_CORPUS.read_text(encoding="utf-8").splitlines()
         texts = [f"{p.title} {p.text}" for p in (from_json(Passage, line) for line in lines)]
         texts += [question.text for question in load_questions(questions)]
-        found = train_chain(index, questions, texts, out, recaller, verifier)
+        found = train_chain(DEMO_CORPUS, index, questions, texts, out, retriever, recaller, verifier)
     except RtvError as error:
         raise click.ClickException(str(error)) from error
     print(render(found), end="")
 
 
 def train_chain(
+    corpus: Path,
     index: Path,
     questions: Path,
     texts: Iterable[str],
     out: Path,
+    retriever: Recipe,
     recaller: Recipe,
     verifier: Recipe,
     shape: BlankShape | None = None,
 ) -> Outcome:
-    """Train a recaller from a blank T5 with the texts' words, and a verifier from that; measure both."""
-    seconds, started = {}, time.perf_counter()
+    """Train a retriever on what `index` finds, a recaller on what it finds, and a verifier; measure the two.
 
-    def took(stage: str) -> None:
-        nonlocal started
-        seconds[stage], started = time.perf_counter() - started, time.perf_counter()
-
+    The recaller begins as a blank T5 with the texts' words, the verifier as the recaller.
+    """
+    seconds: dict[str, float] = {}
     start = out / "start"
-    blank = blank_t5(list(texts), shape)
-    weights = sum(parameter.numel() for parameter in blank.model.parameters())
-    save_t5(blank, start / "recaller")
-    took("start")
-    recaller = replace(recaller, plan=replace(recaller.plan, base=str(start / "recaller")))
-    run_t5_recaller(questions, index, out / "recaller", recaller)
-    took("train recaller")
-    # Having no T5 that has read anything before, the verifier starts from what the recaller has learned.
-    read = load_t5(str(out / "recaller"), "recaller", TRAINING)
-    save_t5(replace(read, card=VERIFIER), start / "verifier")
-    verifier = replace(verifier, plan=replace(verifier.plan, base=str(start / "verifier")))
-    run_t5_verifier(questions, index, out / "recaller", out / "verifier", verifier)
-    took("train verifier")
-    rows, tau = _measure_both(questions, index, out, verifier.plan)
+    with _timed(seconds, "train retriever"), progress_bar("retriever steps") as progress:
+        run_retriever(questions, index, out / "retriever", retriever, progress=progress)
+    with _timed(seconds, "index"):
+        index = _indexed(corpus, out / "index", out / "retriever")
+    with _timed(seconds, "train recaller"), progress_bar("recaller steps") as progress:
+        blank = blank_t5(list(texts), shape)
+        weights = sum(parameter.numel() for parameter in blank.model.parameters())
+        save_t5(blank, start / "recaller")
+        recaller = replace(recaller, plan=replace(recaller.plan, base=str(start / "recaller")))
+        run_t5_recaller(questions, index, out / "recaller", recaller, progress=progress)
+    with _timed(seconds, "train verifier"), progress_bar("verifier steps") as progress:
+        # Having no T5 that has read anything before, the verifier starts from what the recaller has learned.
+        read = load_t5(str(out / "recaller"), "recaller", TRAINING)
+        save_t5(replace(read, card=VERIFIER), start / "verifier")
+        verifier = replace(verifier, plan=replace(verifier.plan, base=str(start / "verifier")))
+        run_t5_verifier(questions, index, out / "recaller", out / "verifier", verifier, progress=progress)
+    with _timed(seconds, "answer and measure"):
+        rows, tau = _measure_both(questions, index, out, verifier.plan)
     write_profile(out / "verifier" / "profile.toml", out / "recaller", out / "verifier", tau, verifier.plan.k)
-    took("answer and measure")
     curves = {stage: read_log(work_folder(out / stage)) for stage in STAGES}
     (out / "losses.svg").write_text(loss_picture(curves), encoding="utf-8")
     known = sum(any(question.answers) for question in load_questions(questions))
@@ -228,6 +242,22 @@ def loss_picture(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
         parts.append(f'<text x="{x0 + inner / 2}" y="{y0 + 36}" text-anchor="middle">step</text>')
         parts.append(f'<polyline points="{line}" fill="none" stroke="#2f6db5" stroke-width="1.5"/>')
     return "\n".join([*parts, "</svg>", ""])
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    """Keep how long a stage takes, and say so when it is done."""
+    began = time.perf_counter()
+    yield
+    seconds[stage] = time.perf_counter() - began
+    click.echo(f"{stage}: {seconds[stage]:.0f} s", err=True)
+
+
+def _indexed(corpus: Path, out: Path, encoder: Path) -> Path:
+    """The index of the corpus by the encoder in a folder, built unless it is there."""
+    if glance(out) is None:
+        build_index(corpus, out, SentenceEncoder(str(encoder.resolve()), dtype="float32"))
+    return out
 
 
 def _measure_both(

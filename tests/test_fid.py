@@ -43,6 +43,7 @@ def read(t5, answers=ANSWERS, passages=PASSAGES[:4]):
 @torch.inference_mode()
 def test_the_absorbed_step_equals_the_models_own(tied: bool, gated: bool) -> None:
     t5 = tiny_t5("verifier", tied=tied, gated=gated, factor=2.0)
+    assert (t5.model.lm_head.weight is t5.model.shared.weight) == tied
     joined, mask, prefix, last = read(t5)
     plain = plain_step(t5.model, joined, mask, prefix, last, t5.label_ids)
     absorbed, shares = absorbed_step(t5.model, joined, mask, prefix, last, t5.label_ids)

@@ -11,12 +11,12 @@ import pytest
 import torch
 from encoders import WordEncoder
 from tiny import PASSAGES, QUESTIONS, hits_of
-from tiny_t5 import shared_t5, tiny_t5
+from tiny_t5 import TEXTS, shared_t5, tiny_t5
 
 from rtv_core.errors import MismatchError, MissingError, SettingError
 from rtv_core.factory import Models
 from rtv_core.protocols import Recaller
-from rtv_core.reading.t5 import CARDS, find_t5, length_batches, load_t5, pad_rows, save_t5
+from rtv_core.reading.t5 import CARDS, VERIFIER, find_t5, length_batches, load_t5, pad_rows, save_t5
 from rtv_core.recall.merge import unite
 from rtv_core.recall.seq2seq import (
     SequenceRecaller,
@@ -30,6 +30,7 @@ from rtv_core.records import Passage
 from rtv_core.retrieval.hybrid import HybridRetriever
 from rtv_core.retrieval.index import build_index, open_index
 from rtv_core.settings import T5Settings, load_settings
+from rtv_core.training.blank_t5 import word_tokenizer
 from rtv_core.wire import to_json
 
 HERE = T5Settings(device="cpu", dtype="float32", local_files_only=True)
@@ -151,6 +152,22 @@ def test_a_passage_that_is_written_off_gives_nothing_and_low_relevance() -> None
     assert [c.answer for c in candidates] == ["Merin", "Sund"]
 
 
+def test_a_recaller_in_bfloat16_answers_as_in_float32(tmp_path: Path) -> None:
+    save_t5(taught({0: "Merin | Sund #", 1: "irrelevant #"}), tmp_path)
+    hits = hits_of(PASSAGES[:2])
+    exact, rounded = (
+        load_t5(str(tmp_path), "recaller", replace(HERE, dtype=dtype)) for dtype in ("float32", "bfloat16")
+    )
+    assert rounded.model.dtype == torch.bfloat16
+    found, expected = (SequenceRecaller(t5).recall(QUESTIONS[0], hits) for t5 in (rounded, exact))
+    for own, other in zip(found, expected, strict=True):
+        assert [(s.start, s.end) for s in own.spans] == [(s.start, s.end) for s in other.spans]
+        # A logit near 10 is rounded by up to .03, which moves a probability by at most .01, a few times over.
+        assert [s.score for s in own.spans] == pytest.approx([s.score for s in other.spans], abs=0.05)
+        assert own.relevance == pytest.approx(other.relevance, abs=0.05)
+    assert [len(own.spans) for own in found] == [2, 0]
+
+
 def taught(targets: dict[int, str]):
     """A tiny T5 that has learned to write these texts for the first question on these passages."""
     t5 = tiny_t5("recaller")
@@ -191,6 +208,31 @@ def test_a_saved_model_reads_as_before(folder: Path) -> None:
     assert loaded.card == own.card
     assert len(loaded.fingerprint) == 64
     assert not list(folder.glob("*.bin"))
+
+
+def test_an_untied_lm_head_is_saved_and_read(tmp_path: Path) -> None:
+    own = tiny_t5("recaller", tied=False, gated=True, factor=2.0)
+    head, embeddings = own.model.lm_head.weight, own.model.shared.weight
+    assert not torch.allclose(head, embeddings)
+    save_t5(own, tmp_path)
+    loaded = load_t5(str(tmp_path), "recaller", HERE)
+    assert torch.equal(loaded.model.lm_head.weight, head)
+    for part in (loaded.model.shared, loaded.model.encoder.embed_tokens, loaded.model.decoder.embed_tokens):
+        assert torch.equal(part.weight, embeddings)
+    assert not loaded.model.config.scale_decoder_outputs
+    row = recaller_row(own, QUESTIONS[0], PASSAGES[0])
+    assert write(loaded, [row]) == write(own, [row])
+
+
+@pytest.mark.parametrize("texts", [(), TEXTS, ("It is rightly wronged.", "birthright")])
+def test_the_label_words_are_tokens_of_a_tokenizer_made_in_code(texts: tuple[str, ...]) -> None:
+    tokenizer = word_tokenizer(texts)
+    unknown = tokenizer.token_to_id("<unk>")
+    after = tokenizer.encode("Merin is", add_special_tokens=False).ids
+    for label in VERIFIER.labels:
+        (token,) = tokenizer.encode(label, add_special_tokens=False).ids
+        assert token != unknown
+        assert tokenizer.encode(f"Merin is {label}", add_special_tokens=False).ids == [*after, token]
 
 
 def test_a_t5_without_a_card_is_taken_for_the_papers(folder: Path, tmp_path: Path) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import torch
@@ -16,17 +23,20 @@ from encoders import save_tiny_encoder
 from tiny import ANSWERS, PASSAGES, QUESTIONS, hits_of
 from tiny_t5 import TEXTS, body_of, tiny_t5
 from torch import nn
+from transformers.models.t5.modeling_t5 import T5LayerFF
 
 from rtv_core.errors import InputError, MismatchError, MissingError, SettingError
 from rtv_core.evidence import rank_evidence
 from rtv_core.recall.merge import unite
 from rtv_core.recall.seq2seq import SequenceRecaller
 from rtv_core.records import Passage, Question, Reading, Span, Trace, Verdict
+from rtv_core.retrieval.manifest import read_manifest
 from rtv_core.settings import RecallerSettings, load_settings
 from rtv_core.training.fid import train_t5_verifier, verify_losses
-from rtv_core.training.flat_loop import FlatLoop, read_log, run_flat
+from rtv_core.training.flat_loop import FlatLoop, TrainingFacts, read_log, run_flat
 from rtv_core.training.paper_examples import (
     RecallExample,
+    RetrieveExample,
     VerifyExample,
     gold_answers,
     load_drawn,
@@ -36,6 +46,7 @@ from rtv_core.training.paper_examples import (
     verify_examples,
 )
 from rtv_core.training.recipes import load_recipe, recipe_names
+from rtv_core.training.retriever import load_sentence_model, retrieval_losses, train_retriever
 from rtv_core.training.run_t5 import choose_paper_tau
 from rtv_core.training.seq2seq import recall_losses, recall_target, train_t5_recaller
 from rtv_core.verify.fid import FusionVerifier
@@ -194,6 +205,94 @@ def test_eight_candidates_can_be_learned_by_heart(tmp_path: Path) -> None:
         (verdict,) = verifier.verify(example.question, [body_of(example.answer, example.passages)])
         assert (verdict.at(5) > 0.8) == example.right
         assert (verdict.at(5) < 0.2) != example.right
+
+
+def recall_training(folder: Path, loop: FlatLoop) -> nn.Module:
+    t5 = tiny_t5()
+    examples = [RecallExample(QUESTIONS[i], PASSAGES[i], ANSWERS[i]) for i in range(6)]
+    train_t5_recaller(t5, examples, folder, loop)
+    return t5.model
+
+
+def verify_training(folder: Path, loop: FlatLoop) -> nn.Module:
+    t5 = tiny_t5("verifier")
+    examples = [VerifyExample(QUESTIONS[i], ANSWERS[i][0], PASSAGES[i : i + 3], i < 3) for i in range(6)]
+    train_t5_verifier(t5, examples, folder, loop, k=5)
+    return t5.model
+
+
+def losses_of(folder: Path) -> list[float]:
+    return [row["loss"] for row in read_log(folder)]
+
+
+EACH_STEP = FlatLoop(rate=0.001, warmup=1, steps=5, batch=6, device_batch=6, log_every=1)
+
+
+@pytest.mark.filterwarnings("error:.*gradient_checkpointing:FutureWarning")
+@pytest.mark.parametrize("training", [recall_training, verify_training])
+def test_recomputing_runs_every_layer_twice_and_changes_no_loss(
+    training, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [0]
+    forward = T5LayerFF.forward
+
+    def counted(self, *given, **named):
+        runs[-1] += 1
+        return forward(self, *given, **named)
+
+    monkeypatch.setattr(T5LayerFF, "forward", counted)
+    plain = training(tmp_path / "plain", EACH_STEP)
+    runs.append(0)
+    model = training(tmp_path / "recomputed", replace(EACH_STEP, recompute=True))
+    assert runs[1] == 2 * runs[0] > 0
+    # The same sums in the same order, but for the weights' last bits after a step.
+    assert losses_of(tmp_path / "recomputed") == pytest.approx(losses_of(tmp_path / "plain"), rel=1e-6)
+    start = tiny_t5().model.state_dict()
+    for (name, one), other in zip(model.state_dict().items(), plain.state_dict().values(), strict=True):
+        # Gradients are summed in another order, and Adam makes whole steps of those that are nearly 0.
+        assert (one - other).abs().mean() < EACH_STEP.rate / 1000, name
+        assert not torch.equal(one, start[name]), name
+    assert not model.is_activation_checkpointing, "only while it is trained"
+
+
+@pytest.mark.parametrize("training", [recall_training, verify_training])
+def test_bfloat16_changes_the_losses_of_training_by_its_rounding(training, tmp_path: Path) -> None:
+    training(tmp_path / "plain", EACH_STEP)
+    model = training(tmp_path / "rounded", replace(EACH_STEP, dtype="bfloat16"))
+    plain, rounded = losses_of(tmp_path / "plain"), losses_of(tmp_path / "rounded")
+    # Eight significant bits round by 1/512 at most, a few dozen times before a loss; where it is near 0, what
+    # counts is the rounding of the two labels' logits, .004 each below 2.
+    assert rounded == pytest.approx(plain, rel=0.02, abs=0.01)
+    assert rounded != plain, "it was computed in bfloat16"
+    start = tiny_t5().model.state_dict()
+    for name, weights in model.state_dict().items():
+        assert weights.dtype == torch.float32
+        assert not torch.equal(weights, start[name]), name
+
+
+def test_the_retriever_can_recompute_too(world: Path, tmp_path: Path) -> None:
+    examples = [RetrieveExample(QUESTIONS[i], PASSAGES[i], (PASSAGES[i + 1],)) for i in range(6)]
+    for name, recompute in (("plain", False), ("recomputed", True)):
+        model = load_sentence_model(str(world / "encoder" / "model"))
+        train_retriever(model, examples, tmp_path / name, replace(EACH_STEP, recompute=recompute))
+    assert losses_of(tmp_path / "recomputed") == pytest.approx(losses_of(tmp_path / "plain"), rel=1e-5)
+
+
+def test_what_is_read_together_matters_to_the_retrievers_loss_and_to_no_other(world: Path) -> None:
+    model = load_sentence_model(str(world / "encoder" / "model")).eval()
+    recaller, verifier = tiny_t5(), tiny_t5("verifier")
+    recalled = [RecallExample(QUESTIONS[i], PASSAGES[i], ANSWERS[i]) for i in range(4)]
+    judged = [VerifyExample(QUESTIONS[i], ANSWERS[i][0], PASSAGES[i : i + 3], i < 2) for i in range(4)]
+    asked = [RetrieveExample(QUESTIONS[i], PASSAGES[i], (PASSAGES[i + 1],)) for i in range(4)]
+    with torch.no_grad():
+        for losses, examples in (
+            (lambda some: recall_losses(recaller, some), recalled),
+            (lambda some: verify_losses(verifier, some, 5), judged),
+        ):
+            parts = torch.cat([losses(examples[:2]), losses(examples[2:])])
+            torch.testing.assert_close(losses(examples), parts, atol=1e-5, rtol=1e-5)
+        parts = torch.cat([retrieval_losses(model, asked[:2]), retrieval_losses(model, asked[2:])])
+        assert (retrieval_losses(model, asked) > parts + 0.01).all(), "more passages to be told from"
 
 
 class Line(nn.Module):
@@ -383,6 +482,94 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@contextmanager
+def empty_hub() -> Iterator[tuple[str, list[str]]]:
+    """The address of a hub that has nothing, and the paths that it is asked for."""
+    asked: list[str] = []
+
+    class Hub(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+COMMANDS = """
+import json, sys
+sys.path[:0] = [ROOT]
+from click.testing import CliRunner
+from rtv_core.cli import cli
+found = [CliRunner().invoke(cli, ["train", *command]) for command in json.loads(sys.argv[1])]
+print(json.dumps([[result.exit_code, str(result.exception)] for result in found]))
+"""
+"""Runs `train` with each list of arguments in one new process, as the environment variables say."""
+
+
+def test_local_training_asks_the_hub_for_nothing_and_takes_what_is_cached(
+    world: Path, tmp_path: Path
+) -> None:
+    cached = tmp_path / "home" / "hub" / "models--nobody--cached"
+    (cached / "refs").mkdir(parents=True)
+    (cached / "refs" / "main").write_text("a" * 40)
+    shutil.copytree(world / "base", cached / "snapshots" / ("a" * 40))
+    shutil.copytree(world / "index", tmp_path / "index")
+    manifest = tmp_path / "index" / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"encoder": "nobody/encoder"}))
+
+    numbers = count()
+
+    def command(stage: str, base: str, *more: str, index: Path = world / "index") -> list[str]:
+        out = tmp_path / f"out-{next(numbers)}"
+        given = ["--questions", str(world / "questions.jsonl"), "--index", str(index), "--out", str(out)]
+        small = [part for value in ("batch=2", "device_batch=2", "steps=1") for part in ("--set", value)]
+        return [stage, *given, *small, "--from", base, *more]
+
+    own, absent = str(world / "base"), "nobody/absent"
+    commands = [
+        command("retriever", absent),
+        command("t5-recaller", absent),
+        command("t5-recaller", own, index=tmp_path / "index"),
+        command("t5-verifier", absent, "--recaller", own),
+        command("t5-verifier", own, "--recaller", absent),
+        command("t5-recaller", "nobody/cached"),
+    ]
+
+    def run(some: list[list[str]]) -> tuple[list[list], list[str]]:
+        with empty_hub() as (address, asked):
+            names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_CACHE")
+            environment = {name: value for name, value in os.environ.items() if name not in names}
+            environment |= {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home")}
+            script = COMMANDS.replace("ROOT", repr(str(Path(__file__).parents[1])))
+            line = [sys.executable, "-c", script, json.dumps(some)]
+            done = subprocess.run(line, capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1]), asked
+
+    found, asked = run([[*own, "--local"] for own in commands])
+    assert asked == []
+    names = ("absent", "absent", "encoder", "absent", "absent")
+    for (code, said), name in zip(found[:-1], names, strict=True):
+        assert code == 1
+        assert f"'nobody/{name}': no such folder" in said
+    assert found[-1][0] == 0, found[-1][1]
+    found, asked = run(commands[:-1])
+    assert [code for code, _ in found] == [1] * 5
+    assert sum("nobody/absent" in path for path in asked) >= 4, "without the flag each of them asks"
+    assert any("nobody/encoder" in path for path in asked)
+
+
 @pytest.mark.slow
 def test_the_commands_lead_from_questions_to_a_profile_that_answers(world: Path) -> None:
     from click.testing import CliRunner
@@ -419,6 +606,86 @@ def test_the_commands_lead_from_questions_to_a_profile_that_answers(world: Path)
     assert read_log(world / "t5-recaller.training")[-1]["loss"] < 1.0
 
 
+def test_pre_training_and_fine_tuning_both_stand_on_the_card(world: Path) -> None:
+    from rtv_core.reading.t5 import load_t5
+    from rtv_core.training.run_t5 import run_t5_recaller
+
+    lines = (world / "questions.jsonl").read_text().splitlines(keepends=True)
+    (world / "others.jsonl").write_text("".join(lines[4:]))
+    stages = (
+        ("pre-trained", world / "base", "others.jsonl", 0.01, 12),
+        ("tuned", None, "questions.jsonl", 1e-6, 2),
+    )
+    for name, base, questions, rate, steps in stages:
+        recipe = load_recipe("fast", "recaller", [f"base={base or world / 'pre-trained'}", f"steps={steps}"])
+        recipe = replace(recipe, loop=replace(QUICK, rate=rate, steps=steps))
+        run_t5_recaller(world / questions, world / "index", world / name, recipe)
+    first, second = (load_t5(str(world / name), "recaller") for name, *_ in stages)
+    assert second.card.base == first.card.base == str(world / "base")
+    assert list(first.card.training) == ["1"]
+    assert second.card.training["1"] == first.card.training["1"]
+    facts = second.card.training["2"]
+    assert facts["plan"]["base"] == str(world / "pre-trained")
+    assert [second.card.training[n]["questions"] for n in "12"] == ["others.jsonl", "questions.jsonl"]
+    assert [second.card.training[n]["steps"] for n in "12"] == [12, 2]
+    # Two steps at a rate of a millionth lead nowhere: it began where the first ended.
+    weights = [t5.model.shared.weight for t5 in (load_t5(str(world / "base"), "recaller"), first, second)]
+    torch.testing.assert_close(weights[2], weights[1], atol=3e-6, rtol=0)
+    assert not torch.equal(weights[2], weights[1])
+    assert (weights[1] - weights[0]).abs().max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("rank", "dev", "loads"),
+    [
+        ("0", True, ["verifier", "train", "recaller"]),
+        ("0", False, ["verifier", "train"]),
+        ("1", True, ["verifier", "train"]),
+    ],
+)
+def test_once_candidates_are_drawn_the_recaller_is_loaded_only_to_choose_tau(
+    rank: str, dev: bool, loads: list[str], world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rtv_core.training import run_t5
+
+    events: list[str] = []
+    load = run_t5.load_t5
+
+    def loading(name: str, stage: str, *more):
+        events.append(stage)
+        return load(name, stage, *more)
+
+    def training(*given) -> TrainingFacts:
+        events.append("train")  # here, in truth, a process is given its device
+        return TrainingFacts(1, 1, 1, None, False)
+
+    monkeypatch.setattr(run_t5, "load_t5", loading)
+    monkeypatch.setattr(run_t5, "train_t5_verifier", training)
+    questions = world / "questions.jsonl"
+    recipe = load_recipe("fast", "verifier", [f"base={world / 'base'}"])
+    given = questions, world / "index", world / "base", tmp_path / "verifier", recipe
+    run_t5.run_t5_verifier(*given, dev=questions if dev else None)
+    assert events[0] == "recaller", "the candidates to learn from are its own"
+    events.clear()
+    monkeypatch.setenv("RANK", rank)
+    run_t5.run_t5_verifier(*given, dev=questions if dev else None)
+    assert events == loads
+
+
+def test_a_recaller_that_is_none_is_refused_before_anything_is_drawn(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rtv_core.reading.t5 import save_t5
+    from rtv_core.training import run_t5
+
+    save_t5(tiny_t5("verifier"), tmp_path / "other")
+    monkeypatch.setattr(run_t5, "_drawn", lambda *given: pytest.fail("too late"))
+    recipe = load_recipe("fast", "verifier", [f"base={world / 'base'}"])
+    given = world / "questions.jsonl", world / "index", tmp_path / "other", tmp_path / "out", recipe
+    with pytest.raises(MismatchError, match="was trained as a verifier, not as a recaller"):
+        run_t5.run_t5_verifier(*given)
+
+
 def test_the_retriever_learns_to_put_answering_passages_first(world: Path) -> None:
     from rtv_core.retrieval.dense import SentenceEncoder, passage_text
     from rtv_core.training.run_t5 import run_retriever
@@ -436,22 +703,43 @@ def test_the_retriever_learns_to_put_answering_passages_first(world: Path) -> No
     assert firsts(world / "encoder" / "model") < len(QUESTIONS)
 
 
-def test_the_demo_chain_runs_from_nothing_to_a_table_and_a_picture(world: Path, tmp_path: Path) -> None:
+def test_the_demo_chain_runs_from_nothing_to_a_table_and_a_picture(
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from xml.etree import ElementTree
 
     from benchmarks.t5_demo import render, train_chain
     from rtv_core.training.blank_t5 import BlankShape
-    from rtv_core.training.recipes import RecallPlan, Recipe, VerifyPlan
+    from rtv_core.training.recipes import RecallPlan, Recipe, RetrievePlan, VerifyPlan
 
     loop = replace(QUICK, steps=40, log_every=10)
-    found = train_chain(
-        world / "index",
-        world / "questions.jsonl",
-        TEXTS,
-        tmp_path,
-        Recipe(RecallPlan("", 14, alpha_neg=1.0), replace(loop, batch=16, device_batch=16)),
-        Recipe(VerifyPlan("", 14, k=1), replace(loop, steps=10)),
-        BlankShape(layers=1, width=32, inner=64, heads=2, head_width=16),
+
+    def chain():
+        return train_chain(
+            world / "corpus.jsonl",
+            world / "index",
+            world / "questions.jsonl",
+            TEXTS,
+            tmp_path,
+            Recipe(RetrievePlan(str(world / "encoder" / "model"), 14), replace(loop, rate=0.003, steps=20)),
+            Recipe(RecallPlan("", 14, alpha_neg=1.0), replace(loop, batch=16, device_batch=16)),
+            Recipe(VerifyPlan("", 14, k=1), replace(loop, steps=10)),
+            BlankShape(layers=1, width=32, inner=64, heads=2, head_width=16),
+        )
+
+    found = chain()
+    said = capsys.readouterr().err
+    for stage in ("train retriever", "index", "train recaller", "train verifier", "answer and measure"):
+        assert stage in found.seconds
+        assert f"{stage}: " in said
+    assert chain().rows == found.rows, "a finished chain is only measured again"
+    manifests = [read_manifest(folder / "index") for folder in (tmp_path, world)]
+    assert manifests[0].corpus_sha256 == manifests[1].corpus_sha256
+    assert manifests[0].encoder == str(tmp_path / "retriever")
+    assert manifests[0].encoder_fingerprint != manifests[1].encoder_fingerprint
+    drawn = gzip.decompress((tmp_path / "recaller.training" / "train.jsonl.gz").read_bytes()).decode()
+    assert manifests[0].encoder_fingerprint in drawn, (
+        "the recaller learns from what the trained encoder finds"
     )
     every, best, both = found.rows
     assert (every.system, best.system) == ("recaller, every candidate", "recaller, above its best score")
@@ -462,7 +750,7 @@ def test_the_demo_chain_runs_from_nothing_to_a_table_and_a_picture(world: Path, 
     assert f"{100 * both.f1_all:.1f} / {100 * both.f1_multi:.1f}" in table
     picture = ElementTree.parse(tmp_path / "losses.svg")
     lines = picture.findall(".//{http://www.w3.org/2000/svg}polyline")
-    assert [len(line.get("points").split()) for line in lines] == [4, 1]
+    assert [len(line.get("points").split()) for line in lines] == [2, 4, 1]
     assert load_settings(str(tmp_path / "verifier" / "profile.toml")).verifier.k == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,9 @@ def _stage_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--from", "base", default=None, help="A folder or hub id, instead of the recipe's base."
+        ),
+        click.option(
+            "--local", is_flag=True, help="Never ask the hub: only folders, packages and what is cached."
         ),
         click.option("--dev", type=PATH, help="Dev questions with gold: stop early, keep the best weights."),
         click.option("--out", type=PATH, required=True, help="The trained model's folder."),
@@ -84,10 +88,13 @@ commands = (retriever, t5_recaller, t5_verifier)
 
 
 def _prepared(
-    stage: str, recipe: str, overrides: tuple[str, ...], base: str | None, **given: Any
+    stage: str, recipe: str, overrides: tuple[str, ...], base: str | None, local: bool, **given: Any
 ) -> tuple[Recipe, dict[str, Any]]:
     """The stage's recipe, and the options that it does not hold."""
     stay_offline()
+    if local:
+        # The hub's client reads this when it is imported, which happens below; so it holds for every load.
+        os.environ["HF_HUB_OFFLINE"] = "1"
     from rtv_core.training.recipes import load_recipe
 
     logging.getLogger("rtv_core").setLevel(logging.INFO)

@@ -27,7 +27,9 @@ RARE = -20.0
 class BlankShape:
     """Layers on either side, widths, heads. The default has about 5 million weights with 8,500 words.
 
-    `gated` and `tied` are what T5 v1.1 and flan-T5 (gated, not tied) do otherwise than T5.
+    `gated` and `tied` are what T5 v1.1 and flan-T5 (gated, not tied) do otherwise than T5. Untied, `lm_head`
+    has weights of its own and what it reads isn't scaled; encoder and decoder share their embeddings either
+    way. `factor` multiplies the spread of the random weights.
     """
 
     layers: int = 2
@@ -57,13 +59,15 @@ def blank_t5(texts: Iterable[str], shape: BlankShape | None = None, seed: int = 
         dropout_rate=shape.dropout,
         initializer_factor=shape.factor,
         feed_forward_proj="gated-gelu" if shape.gated else "relu",
-        tie_word_embeddings=shape.tied,
         scale_decoder_outputs=shape.tied,
         pad_token_id=0,
         eos_token_id=1,
         decoder_start_token_id=0,
     )
-    return T5(T5ForConditionalGeneration(config).eval(), tokenizer, RECALLER)
+    model = T5ForConditionalGeneration(config)
+    if not shape.tied:
+        _untie(model, shape.factor)
+    return T5(model.eval(), tokenizer, RECALLER)
 
 
 def word_tokenizer(texts: Iterable[str]) -> Tokenizer:
@@ -88,3 +92,10 @@ def word_tokenizer(texts: Iterable[str]) -> Tokenizer:
     tokenizer.pre_tokenizer, tokenizer.decoder = cut, decoders.Metaspace(WORD_START)
     tokenizer.add_special_tokens([AddedToken(name, normalized=False) for name in (PAD, END, UNKNOWN)])
     return tokenizer
+
+
+def _untie(model: T5ForConditionalGeneration, factor: float) -> None:
+    """Give `lm_head` weights of its own. transformers ties every new T5, whatever its configuration says."""
+    own = torch.randn_like(model.lm_head.weight) * factor
+    model.lm_head.weight = torch.nn.Parameter(own)
+    model.all_tied_weights_keys.pop("lm_head.weight")

@@ -1,7 +1,9 @@
 """The training loop of the paper's models: a flat rate after warm-up, on one device or several.
 
-A step reads `batch` examples, a few at a time where memory is short; that changes nothing but the time.
-Started under `accelerate launch`, each device reads its part of every step.
+A step reads `batch` examples, a few at a time where memory is short. Started under `accelerate launch`, each
+device reads its part of every step. Where an example's loss is its own (recaller, verifier), parts and
+devices change only the time and what dropout draws. The retriever's loss depends on both: a passage competes
+with those that the same device reads at once.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import load_model, save_model
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 from rtv_core.errors import InputError
 
@@ -31,7 +34,7 @@ BEST, CHECKPOINT, LOG = "best.safetensors", "checkpoint.pt", "log.jsonl"
 log = logging.getLogger(__name__)
 
 Losses = Callable[[Sequence[object]], Tensor]
-"""What examples cost, (examples,): each one's sum over its targets."""
+"""What examples that are read together cost, (examples,): each one's sum over its targets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class FlatLoop:
     at most `steps`; with dev examples, which are looked at every `evaluate_every` steps, training stops after
     `patience` looks without a lower loss, and the best weights are kept. Checkpoints are as frequent.
     `dtype` "bfloat16" computes in it and keeps the weights in float32. `recompute` saves memory: activations
-    are computed again in the backward pass.
+    are computed again in the backward pass, with the same result.
     """
 
     rate: float = 1e-5
@@ -109,7 +112,7 @@ def run_flat(
     learned = [parameter for parameter in network.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(learned, lr=loop.rate, weight_decay=loop.weight_decay)
     if loop.recompute:
-        network.gradient_checkpointing_enable()
+        _recompute(network, True)
     taught, optimizer = accelerator.prepare(_Taught(network, losses, loop.dtype), optimizer)
     state = _resume(folder, plan, network, optimizer, accelerator)
     order, sums, since, logged = _Order(len(examples), loop.seed), 0.0, time.perf_counter(), state.step
@@ -141,7 +144,7 @@ def run_flat(
             progress(state.step, loop.steps)
     accelerator.wait_for_everyone()
     if loop.recompute:
-        network.gradient_checkpointing_disable()
+        _recompute(network, False)
     if state.best is not None:
         load_model(network, folder / BEST)
     network.eval()
@@ -184,6 +187,13 @@ class _Order:
         rows = list(range(self._count))
         random.Random(f"{self._seed}-{epoch}").shuffle(rows)
         return rows
+
+
+def _recompute(network: nn.Module, on: bool) -> None:
+    """Have the pretrained models in a network compute activations again in the backward pass, or not."""
+    for module in network.modules():
+        if isinstance(module, PreTrainedModel):
+            (module.activation_checkpointing_enable if on else module.activation_checkpointing_disable)()
 
 
 def _step(

@@ -21,7 +21,7 @@ from rtv_core.training.paper_examples import RetrieveExample
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-__all__ = ["load_sentence_model", "retrieval_losses", "train_retriever"]
+__all__ = ["load_sentence_model", "retrieval_losses", "save_sentence_model", "train_retriever"]
 
 SCALE = 20.0
 """Vectors are unit: their inner products, at most 1, are spread before the softmax."""
@@ -45,6 +45,15 @@ def load_sentence_model(name: str = DEFAULT_MODEL) -> SentenceTransformer:
     return model
 
 
+def save_sentence_model(model: SentenceTransformer, folder: Path) -> None:
+    """Write a sentence-transformers folder; of equal weights, always one with the same fingerprint."""
+    # A tokenizer keeps how its last batch was cut and padded, and would save that too.
+    if tokenizer := getattr(model.tokenizer, "backend_tokenizer", None):
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+    model.save(str(folder))
+
+
 def train_retriever(
     model: SentenceTransformer,
     examples: Sequence[RetrieveExample],
@@ -54,7 +63,10 @@ def train_retriever(
     progress: Callable[[int, int], None] | None = None,
     plan: str = "",
 ) -> TrainingFacts:
-    """Train the model in place. Passages compete within what a device reads at once (`loop.device_batch`)."""
+    """Train the model in place. Passages compete within what a device reads at once (`loop.device_batch`).
+
+    So that and the number of devices decide what is learned here, and not only how fast.
+    """
     losses = lambda some: retrieval_losses(model, some)  # noqa: E731
     return run_flat(model, examples, losses, folder, loop, dev=dev, progress=progress, plan=plan)
 

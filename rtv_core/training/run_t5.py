@@ -19,9 +19,9 @@ from rtv_core.datasets import load_questions
 from rtv_core.errors import InputError
 from rtv_core.evidence import CoverFirstGatherer
 from rtv_core.metrics import f1_optimal, is_multi
-from rtv_core.pretrained import find_pretrained
+from rtv_core.pretrained import find_pretrained, fingerprint
 from rtv_core.protocols import Recaller, Verifier
-from rtv_core.reading.t5 import T5, load_t5, save_t5, with_training
+from rtv_core.reading.t5 import T5, find_t5, load_t5, read_t5_card, save_t5, with_training
 from rtv_core.recall.merge import unite
 from rtv_core.recall.seq2seq import SequenceRecaller
 from rtv_core.records import Question, Trace
@@ -43,7 +43,7 @@ from rtv_core.training.paper_examples import (
     verify_examples,
 )
 from rtv_core.training.recipes import Recipe
-from rtv_core.training.retriever import load_sentence_model, train_retriever
+from rtv_core.training.retriever import load_sentence_model, save_sentence_model, train_retriever
 from rtv_core.training.seq2seq import train_t5_recaller
 from rtv_core.verify.fid import FusionVerifier
 from rtv_core.wire import to_json
@@ -94,7 +94,7 @@ def run_retriever(
     model = load_sentence_model(plan.base)
     train_retriever(model, examples, work_folder(out), recipe.loop, others, progress, _plan(recipe))
     if _is_main():
-        model.save(str(out))
+        save_sentence_model(model, out)
 
 
 def run_t5_recaller(
@@ -133,20 +133,22 @@ def run_t5_verifier(
 ) -> None:
     """Train a verifier on the candidates of the recaller in `recaller`, and write `out`/profile.toml.
 
-    tau is chosen on the dev questions; without them it is the recipe's.
+    tau is chosen on the dev questions; without them it is the recipe's. The recaller is in memory only while
+    candidates are drawn and tau is chosen, which one process does by itself.
     """
-    plan, retriever = recipe.plan, open_retriever(index)
-    reader = load_t5(str(recaller), "recaller")
+    plan, retriever, folder = recipe.plan, open_retriever(index), find_t5(str(recaller))
+    read_t5_card(folder, "recaller")  # refuses a model of the other stage before anything is trained
 
     def traces(path: Path) -> Iterator[Trace]:
-        return gathered(_with_gold(path), retriever, SequenceRecaller(reader), plan.passages)
+        reader = SequenceRecaller(load_t5(str(folder), "recaller"))
+        return gathered(_with_gold(path), retriever, reader, plan.passages)
 
     def draw(path: Path, seed: int) -> Iterator[VerifyExample]:
         rng = random.Random(seed)
         for trace in traces(path):
             yield from verify_examples(trace, plan.invalid, rng)
 
-    examples, others = _drawn(VerifyExample, draw, questions, dev, index, out, recipe, reader.fingerprint)
+    examples, others = _drawn(VerifyExample, draw, questions, dev, index, out, recipe, fingerprint(folder))
     t5 = load_t5(plan.base, "verifier", TRAINING)
     work, made = work_folder(out), _plan(recipe, t5)
     facts = asdict(train_t5_verifier(t5, examples, work, recipe.loop, plan.k, others, progress, made))
@@ -157,7 +159,7 @@ def run_t5_verifier(
         tau, f1 = choose_paper_tau(verified(traces(dev), FusionVerifier(t5)), plan.k)
         facts |= {"tau": tau, "f1_all_plus_multi": f1}
     _save(replace(t5, card=replace(t5.card, tau=tau)), out, questions, index, recipe, facts)
-    write_profile(out / "profile.toml", recaller, out, tau, plan.k)
+    write_profile(out / "profile.toml", folder, out, tau, plan.k)
 
 
 def work_folder(out: Path) -> Path:
