@@ -517,6 +517,7 @@ print(json.dumps([[result.exit_code, str(result.exception)] for result in found]
 """Runs `train` with each list of arguments in one new process, as the environment variables say."""
 
 
+@pytest.mark.slow
 def test_local_training_asks_the_hub_for_nothing_and_takes_what_is_cached(
     world: Path, tmp_path: Path
 ) -> None:
