@@ -12,6 +12,8 @@ import click
 import pytest
 
 from rtv_core.cli import cli
+from rtv_core.experiments.markdown import markdown
+from rtv_core.experiments.results import read_results
 from rtv_core.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -116,3 +118,14 @@ def test_ci_sets_up_and_tests_as_the_readme_says() -> None:
     lines = [line.strip() for line in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()]
     assert lines[-1] == blocks("README.md", "sh")[1].strip()
     assert "pip install --quiet -r requirements.txt" in lines
+
+
+def test_the_tables_that_are_shown_are_the_kept_results() -> None:
+    kept = read_results(ROOT / "assets" / "experiments")
+    assert len(kept.found) == 9
+    assert not kept.unreadable
+    for result in kept.found:
+        _, body = markdown(result.table).split("\n", 1)
+        assert body.strip() in PAGES["README.md"], result.name
+        (plot,) = result.plots
+        assert plot == (ROOT / "assets" / "experiments" / f"{result.name}.svg").read_text(encoding="utf-8")
