@@ -1,17 +1,17 @@
-"""What each step of the training gives: the reader trained without it, with a small, equal budget, on dev.
+"""What each step of the training gives: the reader trained without it, on a small share of the examples.
 
 Run: python -m benchmarks.ablations --data DIR --index DIR --out DIR [--rows NAME,NAME]
 
-`--data` is laid out as rtv_core.training.sources says. Every variant sees the same small share of the
-examples, in the same order and from the same seeds, less those that it leaves out. Its F1 is cross-validated:
-of five parts of the dev questions each is answered with a calibration and a tau that were fitted on the other
-four. Stopped and started again, it goes on: weights and rows lie in OUT, a folder a variant; variants that
-agree in their recaller train it once. Nothing is asked of the test questions.
+`--data` is laid out as rtv_core.training.sources says. Every variant has the same settings and seeds; how
+many steps they come to follows from the examples that it leaves in, and is in the table. F1 on dev is
+cross-validated: each of five parts of the questions is answered with a scale of the scores and a tau from
+the other four. Each line is one training: the intervals are over questions, not over seeds. Stopped
+and started again, it goes on: weights and rows lie in OUT, a folder a variant, and variants that agree in
+their recaller train it once. Nothing is asked of the test questions.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ from benchmarks.table import cell, markdown
 from rtv_core.cli.options import progress_bar
 from rtv_core.errors import InputError, RtvError
 from rtv_core.factory import load_models
-from rtv_core.reading.weights import CARD, blank_network, input_form, load_network, save_network
+from rtv_core.reading.weights import CARD, blank_network, input_form, load_network, read_card, save_network
 from rtv_core.records import Passage
 from rtv_core.settings import load_settings
 from rtv_core.training.examples import Example
@@ -41,7 +41,10 @@ from rtv_core.training.verifier import SECOND_STAGE, VerifierPlan, train_verifie
 __all__ = ["VARIANTS", "Variant", "cross_validated", "main", "render", "thinned"]
 
 THINNING = 6
-"""Every so manieth example of each set is seen."""
+"""Every sixth example of each set is seen."""
+
+KEPT = "multispanqa"
+"""Its examples are few, and the only ones of their kind: all of them are seen."""
 
 FOLDS = 5
 WHOLE = "the whole training"
@@ -50,7 +53,10 @@ REAL = ("ambignq", "multispanqa", "nq", "webquestions")
 RECALLER = RecallerPlan()
 VERIFIER = replace(
     VerifierPlan(),
-    shares=tuple((name, math.ceil(count / THINNING)) for name, count in VerifierPlan().shares),
+    shares=tuple(
+        (name, count if name == KEPT else math.ceil(count / THINNING))
+        for name, count in VerifierPlan().shares
+    ),
 )
 
 
@@ -111,8 +117,8 @@ def main(data: Path, index: Path, out: Path, names: str, overrides: tuple[str, .
     except RtvError as error:
         raise click.ClickException(str(error)) from error
     found = {name: figures(own) for name, own in rows.items()}
-    (out / "ablations.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(render(found), end="")
+    steps = {variant.name: _steps(out / variant.folder / "verifier") for variant in chosen}
+    print(render(found, steps), end="")
 
 
 def choose(names: str) -> list[Variant]:
@@ -155,16 +161,13 @@ def _train_recaller(
 
 
 def thinned(examples: Iterable[Example], sets: Sequence[str] = ()) -> list[Example]:
-    """Every `THINNING`th example of each set, of all sets or of these.
-
-    MultiSpanQA's are few, and the only ones of their kind: they stay.
-    """
+    """Every `THINNING`th example of each set but `KEPT`, of all sets or of these."""
     seen: dict[str, int] = defaultdict(int)
     kept = []
     for example in examples:
         if sets and example.set not in sets:
             continue
-        if example.set == "multispanqa" or seen[example.set] % THINNING == 0:
+        if example.set == KEPT or seen[example.set] % THINNING == 0:
             kept.append(example)
         seen[example.set] += 1
     return kept
@@ -185,9 +188,9 @@ def cross_validated(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _features(candidate: RowCandidate) -> tuple[float, ...]:
-    """The log-odds of the validity score, and the plain features, as the reader's own calibration has."""
+    """The log-odds of the validity score: fitting it moves the scores, and leaves their order."""
     p = min(max(candidate.p_right[-1], 1e-6), 1 - 1e-6)
-    return math.log(p / (1 - p)), *candidate.plain
+    return (math.log(p / (1 - p)),)
 
 
 def figures(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
@@ -196,23 +199,37 @@ def figures(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     return {"f1": cross_validated(rows), **{n: recalled[n] for n in ("covered", "recalled", "candidates")}}
 
 
-def render(found: Mapping[str, Measures]) -> str:
+def _steps(weights: Path) -> str:
+    """How many steps each stage of a trained reader took."""
+    training = read_card(weights).training or {}
+    return " + ".join(f"{training[stage]['steps']:,}" for stage in ("recaller", "verifier"))
+
+
+def render(found: Mapping[str, Measures], steps: Mapping[str, str]) -> str:
     """The table, a row a variant, with the paired difference to the whole training."""
     whole = found.get(WHOLE)
     lines = []
     for name, own in found.items():
-        ids = set(own["f1"])
+        ids = list(own["f1"])
         gap = None if whole is None or name == WHOLE else difference("f1", own, whole, ids)
         lines.append(
             (
                 name,
+                steps[name],
                 cell(interval("f1", own, ids)),
                 cell(gap),
                 cell(interval(RECALLED_OF_COVERED, own, ids)),
                 cell(interval("candidates", own, ids), scale=1),
             )
         )
-    header = ("training", "F1", "the whole training is ahead by", "recalled of covered", "candidates")
+    header = (
+        "training",
+        "steps",
+        "F1",
+        "the whole training is ahead by",
+        "recalled of covered",
+        "candidates",
+    )
     return markdown("Training without its parts, MultiSpanQA dev", header, lines) + "\n"
 
 

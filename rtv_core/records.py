@@ -98,6 +98,15 @@ class Span:
     end: int
     score: float
 
+    @classmethod
+    def nowhere(cls, score: float = 1.0) -> Span:
+        """Of an answer that the passage's text doesn't hold word by word. It overlaps no other span."""
+        return cls(0, 0, score)
+
+    @property
+    def is_nowhere(self) -> bool:
+        return self.start == self.end
+
 
 @dataclass(frozen=True, slots=True)
 class Wording:

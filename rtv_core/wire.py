@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["fits", "from_json", "from_plain", "to_json", "to_plain"]
+__all__ = ["fits", "from_json", "from_plain", "misfits", "to_json", "to_plain"]
 
 T = TypeVar("T")
 
@@ -45,28 +47,57 @@ def from_json(kind: type[T], text: str) -> T:
 
 
 def fits(kind: Any, value: Any) -> bool:
-    """Whether a plain value has the fields of a record type, all the way down, and the types that they name.
+    """Whether a plain value has the fields of a record type, all the way down, and the types they name."""
+    return next(misfits(kind, value, ""), None) is None
 
-    A whole number fits where a number is wanted.
+
+def misfits(kind: Any, value: Any, place: str) -> Iterator[str]:
+    """What a plain value has that is not of the type that its field promises, a sentence each.
+
+    A whole number fits where a number is wanted; a number has to be finite.
     """
     origin, args = get_origin(kind), get_args(kind)
+    wrong = f"field {place!r} is {value!r:.60}; it must be"
     if is_dataclass(kind):
+        if not isinstance(value, Mapping):
+            yield f"{wrong} an object."
+            return
         hints = _hints(kind)
-        return (
-            isinstance(value, Mapping)
-            and _needed(kind) <= set(value) <= set(hints)
-            and all(fits(hints[name], item) for name, item in value.items())
-        )
-    if origin in (Union, types.UnionType):
-        return any(fits(member, value) for member in args)
-    if origin is tuple:
-        whole = isinstance(value, tuple | list) and (args[-1] is Ellipsis or len(value) == len(args))
-        return whole and all(fits(item_kind, item) for item_kind, item in _items(args, value))
-    if origin is not None:
-        return isinstance(value, origin)
+        yield from (f"field {place!r} has no {name!r}." for name in sorted(_needed(kind) - set(value)))
+        for name, item in value.items():
+            if name in hints:
+                yield from misfits(hints[name], item, f"{place}.{name}")
+            else:
+                yield f"field {place!r} has a {name!r:.60}, which is unknown."
+    elif origin in (Union, types.UnionType):
+        if not any(fits(member, value) for member in args):
+            yield from misfits(next(a for a in args if a is not type(None)), value, place)
+    elif origin is tuple:
+        if not isinstance(value, tuple | list):
+            yield f"{wrong} a list."
+        elif args[-1] is not Ellipsis and len(value) != len(args):
+            yield f"{wrong} a list of {len(args)}."
+        else:
+            kinds = itertools.repeat(args[0]) if args[-1] is Ellipsis else args
+            for number, (item_kind, item) in enumerate(zip(kinds, value, strict=False)):
+                yield from misfits(item_kind, item, f"{place}[{number}]")
+    elif origin is not None and issubclass(origin, Mapping):
+        if not isinstance(value, Mapping):
+            yield f"{wrong} an object."
+            return
+        for key, item in value.items():
+            yield from misfits(args[0], key, f"{place}'s key")
+            yield from misfits(args[1], item, f"{place}.{key}")
+    elif not _is(kind, value):
+        yield f"{wrong} of type {kind.__name__}."
+
+
+def _is(kind: Any, value: Any) -> bool:
+    if kind in (int, float) and isinstance(value, bool):
+        return False
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return kind is Any or (isinstance(value, kind) and not (kind is int and isinstance(value, bool)))
+        return isinstance(value, int | float) and math.isfinite(value)
+    return kind is Any or isinstance(value, kind)
 
 
 def _build(kind: Any, value: Any) -> Any:
@@ -83,7 +114,9 @@ def _build(kind: Any, value: Any) -> Any:
     if origin is tuple:
         if args[-1] is Ellipsis:  # by far the most, and the longest: traces are made of them
             return tuple(_build(args[0], item) for item in value)
-        return tuple(_build(item_kind, item) for item_kind, item in _items(args, value))
+        if len(value) != len(args):
+            raise TypeError(f"{len(value)} values stand where {len(args)} belong")
+        return tuple(map(_build, args, value))
     if origin is not None and issubclass(origin, Mapping):
         return MappingProxyType(dict(value))
     return value
@@ -100,15 +133,6 @@ def _build_member(members: tuple[Any, ...], value: Any) -> Any:
             return _build(member, value)
     names = " or ".join(getattr(member, "__name__", str(member)) for member in members)
     raise TypeError(f"a value must be {names}, and fits none")
-
-
-def _items(kinds: tuple[Any, ...], values: Any) -> list[tuple[Any, Any]]:
-    """The items of a tuple, each with its kind. Raises TypeError if their number is wrong."""
-    if kinds[-1] is Ellipsis:
-        return [(kinds[0], value) for value in values]
-    if len(values) != len(kinds):
-        raise TypeError(f"{len(values)} values stand where {len(kinds)} belong")
-    return list(zip(kinds, values, strict=True))
 
 
 @cache

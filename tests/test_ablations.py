@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
 from benchmarks import ablations
 from benchmarks.ablations import THINNING, VARIANTS, WHOLE, choose, cross_validated, figures, thinned
+from benchmarks.plain import fit_plain
 from benchmarks.rows import Row, RowCandidate
+from benchmarks.systems import System
 from rtv_core.errors import InputError
 from rtv_core.records import Question
 from rtv_core.training.examples import Example
@@ -41,8 +44,20 @@ def test_every_so_manieth_example_of_a_set_is_kept_and_all_of_multispanqa() -> N
 def test_each_variant_differs_from_the_whole_training_in_its_own_part_alone() -> None:
     whole = VARIANTS[0]
     assert whole.name == WHOLE
+    changed = {}
     for variant in VARIANTS[1:]:
-        assert replace(variant, name=WHOLE) != whole
+        plans = ((variant.recaller, whole.recaller), (variant.verifier, whole.verifier))
+        own = [f.name for a, b in plans for f in fields(a) if getattr(a, f.name) != getattr(b, f.name)]
+        own += [name for name in ("sets", "frozen") if getattr(variant, name) != getattr(whole, name)]
+        changed[variant.name] = own
+    assert list(changed.values()) == [
+        ["sets"],
+        ["single_span", "single_span"],
+        ["alpha_neg"],
+        ["unanswered"],
+        ["own_candidates"],
+        ["frozen"],
+    ]
     assert len({variant.folder for variant in VARIANTS}) == len(VARIANTS)
     sharing = [variant for variant in VARIANTS if variant.first_stage == whole.first_stage]
     assert len(sharing) == 4  # the whole, and three that only change the second stage
@@ -55,19 +70,31 @@ def test_the_whole_training_is_always_among_the_chosen() -> None:
         choose("magic")
 
 
-def test_a_part_of_the_questions_is_scored_by_what_the_other_parts_say() -> None:
+def test_no_question_is_scored_by_what_was_fitted_on_it(monkeypatch) -> None:
     rows = [row(i, 0.8, 0.3) for i in range(20)]
-    assert set(cross_validated(rows).values()) == {1.0}
-    # One part in which wrong candidates have the scores of right ones: the others' rule fails there alone.
-    mixed = [row(i, 0.3, 0.8) if i % 5 == 2 else row(i, 0.8, 0.3) for i in range(20)]
-    found = cross_validated(mixed)
-    assert {question: f1 for question, f1 in found.items() if f1 < 1} == {
-        f"q{i}": 0.0 for i in (2, 7, 12, 17)
-    }
+    fits, taus = [], []
+
+    def fit(features, right):
+        fits.append(len(features))
+        return fit_plain(features, right)
+
+    def best_tau(system, some):
+        taus.append({r.question.id for r in some})
+        return 0.5
+
+    monkeypatch.setattr(ablations, "fit_plain", fit)
+    monkeypatch.setattr(System, "best_tau", best_tau)
+    found = cross_validated(rows)
+    assert set(found) == {r.question.id for r in rows}
+    assert set(found.values()) == {1.0}
+    assert fits == [2 * 16] * 5  # two candidates of each of the other sixteen questions
+    held = [set(found) - some for some in taus]
+    assert [len(some) for some in held] == [4] * 5
+    assert set.union(*held) == set(found)
 
 
 def test_the_command_trains_what_is_missing_and_prints_a_row_a_variant(tmp_path: Path, monkeypatch) -> None:
-    trained = []
+    trained, cards = [], {}
     asked = {WHOLE: [row(i, 0.8, 0.3) for i in range(10)]}
     asked["random wrong candidates"] = [row(i, 0.3, 0.8) if i < 5 else row(i, 0.8, 0.3) for i in range(10)]
 
@@ -75,12 +102,15 @@ def test_the_command_trains_what_is_missing_and_prints_a_row_a_variant(tmp_path:
         trained.append(variant.name)
         weights.mkdir(parents=True)
         (weights / "rtv.json").write_text("{}")
+        steps = {"recaller": {"steps": 1200}, "verifier": {"steps": 30}}
+        cards[weights] = SimpleNamespace(training=steps)
 
     class Models:
         def pipeline(self, settings):
             return None
 
     monkeypatch.setattr(ablations, "train", train)
+    monkeypatch.setattr(ablations, "read_card", cards.__getitem__)
     monkeypatch.setattr(ablations, "load_models", lambda index, weights: Models())
     monkeypatch.setattr(ablations, "load_question_set", lambda *given: type("Set", (), {"questions": ()}))
     monkeypatch.setattr(
@@ -92,9 +122,8 @@ def test_the_command_trains_what_is_missing_and_prints_a_row_a_variant(tmp_path:
         assert result.exit_code == 0, result.output
     assert trained == [WHOLE, "random wrong candidates"]  # the second call finds both
     lines = [line for line in result.output.splitlines() if line.startswith("| ")]
-    assert lines[1].startswith("| the whole training | 100.0 (100.0 to 100.0) | - |")
+    assert lines[1].startswith("| the whole training | 1,200 + 30 | 100.0 (100.0 to 100.0) | - |")
     assert "random wrong candidates" in lines[2]
-    assert (tmp_path / "ablations.json").exists()
 
 
 def test_a_variant_s_figures_are_by_question() -> None:

@@ -645,6 +645,12 @@ def test_the_command_that_made_a_table_is_kept_with_it_and_can_be_typed_again(tm
     assert dict(read_results(tmp_path).found[0].table.provenance)["command"] == again
 
 
+def test_a_kept_command_names_no_folder_of_the_machine(tmp_path: Path) -> None:
+    command = cli.commands["experiment"].commands["table4"]
+    with command.make_context("table4", ["--index", str(tmp_path / "wiki"), "--out", "runs/exp"]) as context:
+        assert command_line(context) == "python -m rtv_core experiment table4 --index wiki --out runs/exp"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

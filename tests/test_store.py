@@ -20,11 +20,24 @@ import pytest
 
 import rtv_core
 from rtv_core.errors import InputError, MissingError, StoreError
-from rtv_core.records import Candidate, Hit, Judgement, Passage, Question, Source, Span, Trace, Verdict
+from rtv_core.records import (
+    Candidate,
+    Hit,
+    Judgement,
+    Passage,
+    Question,
+    Reading,
+    Source,
+    Span,
+    Trace,
+    Verdict,
+    Wording,
+)
 from rtv_core.store.database import connect, plain_errors, transaction
 from rtv_core.store.export import COLUMNS, export_csv, export_jsonl
 from rtv_core.store.judgements import JudgementStore
 from rtv_core.store.migrations import STEPS, migrate, version
+from rtv_core.store.traces import check_trace, read_trace, trace_row
 from rtv_core.store.validation import checked_judgement
 
 QUESTION = "When did You Don't Know Jack come out?"
@@ -93,6 +106,18 @@ def test_a_trace_with_half_characters_from_a_broken_corpus_is_kept(store: Judgem
     hit = Hit(Passage("1", "", "broken \ud83d here"), 0.5, 0.0, 1, None, 1)
     trace = _trace().grown(hits=(hit,))
     assert store.load_trace(store.save_trace(trace)) == trace
+
+
+def test_a_trace_keeps_the_id_that_it_had_when_readings_had_no_wordings() -> None:
+    reading = Reading("p", 0.75, (Span(0, 4, 0.5),))
+    hit = Hit(Passage("p", "It", "Ruth sang it."), 0.5, 1.0, 1, 1, 1)
+    trace = Trace(Question("q", "who sang it"), hits=(hit,), readings=(reading,), stage="recalled")
+    assert trace_row(trace)["id"] == "2dcab723116c8461"
+    worded = trace.grown(readings=(replace(reading, wordings=(Wording("Berhe", 0.5),)),))
+    assert trace_row(worded)["id"] != trace_row(trace)["id"]
+    for each in (trace, worded):
+        check_trace(trace_row(each))
+        assert read_trace(trace_row(each)) == each
 
 
 def test_an_unknown_trace_is_missing(store: JudgementStore, trace_id: str) -> None:

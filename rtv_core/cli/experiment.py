@@ -85,13 +85,18 @@ def show(name: str, bench: Bench, out: Path | None, made_by: str = "") -> None:
 
 
 def command_line(context: click.Context) -> str:
-    """The command with the options that were given, as one could type it again."""
+    """The command with the options that were given, as one could type it again where the files lie.
+
+    Paths are told as `told_path` tells them: the result may be shown to others.
+    """
+    from rtv_core.experiments.results import told_path
+
     words = ["python", "-m", "rtv_core", "experiment", str(context.info_name)]
     for option in context.command.params:
         if context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE:
             value = context.params[str(option.name)]
             for each in value if option.multiple else (value,):
-                words += [option.opts[0], str(each)]
+                words += [option.opts[0], told_path(each) if isinstance(each, Path) else str(each)]
     return shlex.join(words)
 
 

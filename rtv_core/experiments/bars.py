@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from rtv_core.experiments.markdown import shown_between
 from rtv_core.experiments.svg import LEFT, LEGEND_ROW, RIGHT, WIDTH, page, round_ticks, stroke, text
 from rtv_core.experiments.table import Bar, Bars, Cell, Row
 
@@ -88,11 +89,9 @@ def _bar(bar: Bar, y: float, x: Callable[[float], float]) -> Iterator[str]:
 
 
 def _shown(bar: Bar) -> str:
-    mean = f"{sum(bar.parts):,.{bar.digits}f}"
-    if not bar.interval or bar.interval[0] == bar.interval[1]:
-        return mean
-    low, high = (f"{end:,.{bar.digits}f}" for end in bar.interval)
-    return f"{mean} ({low} to {high})"
+    whole = sum(bar.parts)
+    mean, between = shown_between(whole, *(bar.interval or (whole, whole)), bar.digits)
+    return f"{mean} ({between})" if between else mean
 
 
 def _block(x: float, y: float, width: float, height: float, number: int) -> str:

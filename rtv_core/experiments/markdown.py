@@ -5,7 +5,7 @@ from __future__ import annotations
 from rtv_core.experiments.table import Cell, Row, Table
 from rtv_core.metrics import Interval
 
-__all__ = ["markdown", "shown_cell", "shown_interval"]
+__all__ = ["markdown", "shown_between", "shown_cell", "shown_interval"]
 
 
 def markdown(table: Table) -> str:
@@ -27,10 +27,13 @@ def shown_cell(cell: Cell | None) -> str:
 
 def shown_interval(interval: Interval, cell: Cell) -> tuple[str, str]:
     """A mean as its cell shows it, and "low to high"; "" for an interval of no width."""
-    mean, low, high = (
-        f"{cell.scale * value:,.{cell.digits}f}" for value in (interval.mean, interval.low, interval.high)
-    )
-    return mean, "" if low == high == mean else f"{low} to {high}"
+    return shown_between(*(cell.scale * v for v in (interval.mean, interval.low, interval.high)), cell.digits)
+
+
+def shown_between(mean: float, low: float, high: float, digits: int) -> tuple[str, str]:
+    """A figure of so many digits, and "low to high"; "" where nothing is seen between them."""
+    shown, below, above = (f"{value:,.{digits}f}" for value in (mean, low, high))
+    return shown, "" if below == above == shown else f"{below} to {above}"
 
 
 def _cells(row: Row, columns: int) -> tuple[str, ...]:

@@ -9,15 +9,16 @@ from pathlib import Path
 
 from rtv_core.experiments.drawing import draw
 from rtv_core.experiments.markdown import markdown
-from rtv_core.experiments.table import Table
+from rtv_core.experiments.table import Bars, Table
 from rtv_core.wire import fits, from_plain
 
-__all__ = ["COMMAND", "Result", "Results", "by_number", "read_results"]
+__all__ = ["COMMAND", "Result", "Results", "by_number", "read_results", "told_path"]
 
 COMMAND = "command"
 """Under which name a table's provenance keeps the command that made it."""
 
 LARGEST = 10_000_000
+MOST_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +45,21 @@ class Results:
 
 def read_results(folder: Path) -> Results:
     """The results in a folder. Never raises for what lies there."""
+    told = told_path(folder)
     try:
         names = sorted((path.stem for path in folder.iterdir() if path.suffix == ".json"), key=by_number)
     except FileNotFoundError:
-        return Results(folder, problem=f"There is no folder {folder} yet. An experiment's --out makes it.")
+        return Results(folder, problem=f"There is no folder {told} yet. An experiment's --out makes it.")
     except OSError as error:
-        return Results(folder, problem=f"{folder} can't be read: {error.strerror}. Name a folder of results.")
+        return Results(folder, problem=f"{told} can't be read: {error.strerror}. Name a folder of results.")
     read = {name: _read(folder / f"{name}.json") for name in names}
     found = tuple(result for result in read.values() if result is not None)
     return Results(folder, found, tuple(f"{name}.json" for name, result in read.items() if result is None))
+
+
+def told_path(path: Path) -> str:
+    """A path as others may see it: of an absolute one the last part."""
+    return path.name if path.is_absolute() else str(path)
 
 
 def by_number(name: str) -> list[tuple[int, str]]:
@@ -64,15 +71,19 @@ def by_number(name: str) -> list[tuple[int, str]]:
 def _read(path: Path) -> Result | None:
     """The result in a file; None for anything else. What can't be drawn is none either."""
     try:
-        if path.stat().st_size > LARGEST:
+        if not path.is_file() or path.stat().st_size > LARGEST:
             return None
         plain = json.loads(path.read_bytes(), parse_constant=_refuse)
         if not fits(Table, plain):
             return None
         table = from_plain(Table, plain)
+        cells = [cell for row in table.rows for cell in row.cells if cell is not None]
+        bars = [bar for chart in table.charts if isinstance(chart, Bars) for bar in chart.bars]
         if any(len(row.cells) not in (0, len(table.columns)) for row in table.rows):
             return None
-        plots = tuple(map(draw, table.charts))
+        if not all(0 <= shown.digits <= MOST_DIGITS for shown in (*cells, *bars)):
+            return None
+        plots = tuple([draw(chart) for chart in table.charts])
         "".join((markdown(table), *plots)).encode()  # half a character can't be sent to a page
         return Result(path.stem, table, plots)
     except (OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError):

@@ -29,7 +29,7 @@ def round_ticks(low: float, high: float) -> list[float]:
     """About `TICKS` round numbers that reach from `low` to `high`."""
     rough = (high - low) / TICKS or 1.0
     unit = 10 ** math.floor(math.log10(rough))
-    step = next(unit * m for m in (1, 2, 5, 10) if unit * m >= rough * 0.999)
+    step = next((unit * m for m in (1, 2, 5) if unit * m >= rough * 0.999), unit * 10)
     first, last = math.floor(low / step), math.ceil(high / step - 1e-9)
     return [step * i for i in range(first, max(last, first + 1) + 1)]
 

@@ -27,6 +27,13 @@ RELEVANCES = (0.02, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 """The thresholds that are tried beside the one in use; below that one nothing was recalled."""
 
 
+SWEPT = (
+    "here one trained recaller's threshold on relevance is swept, and a candidate keeps the validity score "
+    "that its evidence was given."
+)
+UNSWEPT = "a language model only says whether a passage answers, so that there is no threshold to sweep."
+
+
 def run(bench: Bench) -> Table:
     """The sweep beside the paper's table 5."""
     return sweep(bench, "table5", "Table 5", TABLE_5, f"{SOURCE}, AmbigQA dev")
@@ -66,9 +73,8 @@ def sweep(bench: Bench, name: str, title: str, published: Sequence[tuple[str, st
         source,
         (
             alone[relevances[0]].note,
-            "The paper trains recallers of different alpha_neg; here one trained recaller's threshold on "
-            "relevance is swept, and a candidate keeps the validity score that its evidence was given. A "
-            "profile named by --baseline adds its own recaller. F1 by the official matching.",
+            f"The paper trains recallers of different alpha_neg; {SWEPT if swept else UNSWEPT} A profile "
+            "named by --baseline adds its own recaller. F1 by the official matching.",
         ),
         (_chart(relevances, alone, both),) if swept else (),
         bench.provenance,

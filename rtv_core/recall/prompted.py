@@ -17,9 +17,6 @@ from rtv_core.text import answer_key, covers, find_answer
 
 __all__ = ["Listed", "PromptedRecaller", "readings_of", "unite_answers"]
 
-NOWHERE = Span(0, 0, 1.0)
-"""Of an answer that the passage's text doesn't hold word by word. It overlaps no other span."""
-
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -75,7 +72,7 @@ def readings_of(hits: Sequence[Hit], listed: Listed) -> list[Reading]:
     """What was made of each passage: the places of its answers; relevant if it gave any."""
     readings = []
     for hit, answers in zip(hits, listed.by_passage, strict=False):
-        spans = dict.fromkeys(span for a in answers if (span := _place(hit, a)) is not NOWHERE)
+        spans = dict.fromkeys(span for a in answers if not (span := _place(hit, a)).is_nowhere)
         readings.append(Reading(hit.passage.id, float(bool(answers)), tuple(spans)))
     return readings
 
@@ -117,4 +114,4 @@ def _place(hit: Hit, answer: str) -> Span:
     for rule in ("strict", "official"):
         if found := find_answer(hit.passage.text, answer, rule):
             return Span(*found[0], 1.0)
-    return NOWHERE
+    return Span.nowhere()

@@ -74,6 +74,11 @@ def now() -> str:
 
 def _trace_id(plain: Mapping[str, Any]) -> str:
     timeless = {name: value for name, value in plain.items() if name != "seconds"}
+    # Readings had no wordings once: where there are none, a trace keeps the id that it had then.
+    timeless["readings"] = [
+        {name: value for name, value in reading.items() if name != "wordings" or value}
+        for reading in plain["readings"]
+    ]
     return hashlib.sha256(_bytes(timeless)).hexdigest()[:16]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -36,7 +36,7 @@ class RecallerPlan:
     alpha_neg: float = 0.4
     batch: int = 32
     repeats: tuple[tuple[str, int], ...] = (("multispanqa", 6), ("nq", 3))
-    single_span: bool = False
+    single_span: bool = field(default=False, repr=False)
     seed: int = 1
 
 
@@ -137,7 +137,7 @@ def train_recaller(
         folder,
         loop or LoopSettings(),
         progress,
-        repr(plan),
+        f"{plan!r}{', one span' if plan.single_span else ''}",
     )
     return {
         "pairs": sum(map(len, batches)),

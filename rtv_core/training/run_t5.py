@@ -267,7 +267,7 @@ def _drawn(
             if int(os.environ.get("WORLD_SIZE", "1")) > 1:
                 raise InputError(
                     "The examples are not drawn yet, and several processes must not each draw their own. "
-                    "Run the same command once by itself with --set steps=1 and then on all devices."
+                    "Run the command once by itself with --set steps=1, and then without that on all devices."
                 )
             log.info("Drawing %s examples from %s.", name, path)
             save_drawn(list(draw(path, recipe.loop.seed)), kept, made_from)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -74,8 +74,8 @@ class VerifierPlan:
         ("webquestions", 100),
     )
     repeats: tuple[tuple[str, int], ...] = (("multispanqa", 4), ("nq", 2))
-    single_span: bool = False
-    own_candidates: bool = True
+    single_span: bool = field(default=False, repr=False)
+    own_candidates: bool = field(default=True, repr=False)
     seed: int = 2
 
 
@@ -302,7 +302,9 @@ def train_verifier(
         how = plan.single_span, plan.own_candidates
         return verify_losses(network, form, groups, plan.invalid, rng, *how)
 
-    run_steps(network, steps, losses, folder, loop or SECOND_STAGE, progress, repr(plan))
+    named = f"{plan!r}{', one span' if plan.single_span else ''}"
+    named += "" if plan.own_candidates else ", random candidates"
+    run_steps(network, steps, losses, folder, loop or SECOND_STAGE, progress, named)
     return {
         "questions": sum(len(groups) for _, groups in steps),
         "passages_a_question": plan.passages,

@@ -95,13 +95,13 @@ def test_without_a_result_it_says_what_is_shown_and_how_to_make_it(tmp_path, nam
     text = text_of(article_of(page_of(folder, name)))
     assert TITLES[name] in text
     needed = f"{NEEDED[name]} " if name in NEEDED else ""
-    assert f"python -m rtv_core experiment {name} {needed}--out '{folder}'" in text
+    assert f"python -m rtv_core experiment {name} {needed}--out '{folder.name}'" in text
 
 
 def test_a_result_that_tells_no_command_gets_its_experiments_own(tmp_path):
     keep(tmp_path, replace(TABLE, provenance=()))
     text = text_of(page_of(tmp_path))
-    assert f"python -m rtv_core experiment table4 --out {tmp_path}" in text
+    assert f"python -m rtv_core experiment table4 --out {tmp_path.name}" in text
     assert "does not tell the options" in text
 
 
@@ -127,7 +127,7 @@ def test_a_link_to_no_experiment_is_answered_in_a_line(tmp_path, name):
 
 def test_a_new_result_is_there_when_the_page_is_opened_again(tmp_path):
     folder = tmp_path / "later"
-    assert f"There is no folder {folder} yet" in text_of(page_of(folder))
+    assert f"There is no folder {folder.name} yet" in text_of(page_of(folder))
     folder.mkdir()
     assert "There is no result of it yet" in text_of(page_of(folder))
     keep(folder, TABLE)
@@ -136,7 +136,7 @@ def test_a_new_result_is_there_when_the_page_is_opened_again(tmp_path):
 
 def test_what_is_no_folder_is_said_in_a_line(tmp_path):
     file = keep(tmp_path, TABLE)
-    assert f"{file} can't be read" in text_of(page_of(file))
+    assert f"{file.name} can't be read" in text_of(page_of(file))
 
 
 PLAIN = to_plain(TABLE)

@@ -212,6 +212,20 @@ def test_of_many_cuts_of_one_place_a_passage_marks_the_best_and_only_so_many_pla
     assert text_marks == ["word00", *(f"word{i:02}" for i in range(4, 11))]
 
 
+def test_answers_without_a_place_take_no_mark_from_those_that_have_one():
+    trace = trace_of("Maria")
+    (candidate,), hit = trace.candidates, trace.hits[0]
+    start = hit.passage.text.index("Maria")
+    placed = Source(hit.passage.id, 1, Span(start, start + 5, 0.1), 0.8)
+    nowhere = [replace(placed, span=Span.nowhere(0.99))] * 10
+    alone, beside = (
+        render.render_passages(trace.grown(candidates=(replace(candidate, sources=tuple(sources)),)))
+        for sources in ([placed], [*nowhere, placed])
+    )
+    assert "<mark>Maria</mark>" in alone
+    assert beside == alone
+
+
 def test_overlapping_spans_are_one_mark_and_lose_no_text():
     markup = marked("abcdef", [(1, 3), (2, 5), (9, 12)])
     assert markup == "a<mark>bcde</mark>f"

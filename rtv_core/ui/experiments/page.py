@@ -23,9 +23,13 @@ window.rtv.experiments?.(window.rtv.latest(trigger, ["experiment"]));
 """
 """Hands Gradio's way to call the server to experiments.js, and names the events that may be sent."""
 
-LONGEST_FILE = 255
+LONGEST_LINK = 10_000
+"""A longer name than any file has is still one that isn't there; only what no link holds is refused."""
+
 READING = "Reading the results…"
-UNEXPECTED = "Something failed that should not have; the server's log says what. Choose another experiment."
+UNEXPECTED = (
+    "Something failed that should not have; the server's log says what. Reload the page to try again."
+)
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +50,7 @@ def add_experiments(folder: Path) -> None:
 def show_experiments(folder: Path, event: object) -> Markup:
     """The page with the experiment that the event names, else the first that has a result."""
     try:
-        name = checks.read_text(checks.read_event(event).get("name"), "experiment", LONGEST_FILE)
+        name = checks.read_text(checks.read_event(event).get("name"), "experiment", LONGEST_LINK)
         return render_experiments(read_results(folder), name)
     except RtvError as error:
         return render.render_message(str(error), "error")

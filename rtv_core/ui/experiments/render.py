@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from rtv_core.experiments import NEEDED, TITLES
 from rtv_core.experiments.markdown import shown_interval
-from rtv_core.experiments.results import COMMAND, Result, Results, by_number
+from rtv_core.experiments.results import COMMAND, Result, Results, by_number, told_path
 from rtv_core.experiments.table import Cell, Row, Table
 from rtv_core.ui.markup import Markup, escape, join, spoken, tag
 from rtv_core.ui.render.frame import render_message
@@ -36,7 +36,7 @@ def render_experiments(results: Results, chosen: str = "") -> Markup:
     elif chosen in TITLES:
         shown = _none_yet(chosen, results)
     else:
-        shown = render_message(f"There is no experiment “{chosen}”. Choose one of the list.", "error")
+        shown = render_message(f"There is no experiment “{chosen[:80]}”. Choose one of the list.", "error")
     listed = tag("ul", *(_item(name, found.get(name), name == chosen) for name in names))
     return tag(
         "div",
@@ -183,7 +183,7 @@ def _again(table: Table, folder: Path) -> Markup | None:
 
 def _default_command(name: str, folder: Path) -> str:
     needed = f" {NEEDED[name]}" if name in NEEDED else ""
-    return f"python -m rtv_core experiment {name}{needed} --out {shlex.quote(str(folder))}"
+    return f"python -m rtv_core experiment {name}{needed} --out {shlex.quote(told_path(folder))}"
 
 
 def _command(title: str, command: str) -> Markup:

@@ -117,6 +117,8 @@ def _apart(spans: Sequence[Span]) -> list[tuple[int, int]]:
     """
     kept: list[tuple[int, int]] = []
     for span in sorted(spans, key=lambda span: (-span.score, span.start)):
+        if span.is_nowhere:
+            continue
         if len(kept) < MARKED and all(span.end <= start or end <= span.start for start, end in kept):
             kept.append((span.start, span.end))
     return kept
