@@ -639,9 +639,9 @@ def test_pre_training_and_fine_tuning_both_stand_on_the_card(world: Path) -> Non
 @pytest.mark.parametrize(
     ("rank", "dev", "loads"),
     [
-        ("0", True, ["verifier", "train", "recaller"]),
+        pytest.param("0", True, ["verifier", "train", "recaller"], marks=pytest.mark.slow),
         ("0", False, ["verifier", "train"]),
-        ("1", True, ["verifier", "train"]),
+        pytest.param("1", True, ["verifier", "train"], marks=pytest.mark.slow),
     ],
 )
 def test_once_candidates_are_drawn_the_recaller_is_loaded_only_to_choose_tau(
@@ -704,6 +704,7 @@ def test_the_retriever_learns_to_put_answering_passages_first(world: Path) -> No
     assert firsts(world / "encoder" / "model") < len(QUESTIONS)
 
 
+@pytest.mark.slow
 def test_the_demo_chain_runs_from_nothing_to_a_table_and_a_picture(
     world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -105,38 +105,39 @@ def labels(made, name: str) -> list[str]:
     return [j.label for j in reversed(made.workbench.store.current(annotator=name))]
 
 
-def test_twenty_items_by_keyboard_three_taken_back_a_reload_and_on(seats, made):
-    queue = made.queue("by keyboard", count=40)
-    ann = seats()
-    ann.open(queue, "Ann")
+@pytest.mark.parametrize("items", [8, pytest.param(20, marks=pytest.mark.slow)])
+def test_items_by_keyboard_three_taken_back_a_reload_and_on(seats, made, items):
+    queue = made.queue(f"{items} by keyboard", count=40)
+    ann, name = seats(), f"Ann {items}"
+    ann.open(queue, name)
     assert ann.page.url.endswith(f"?page=annotate&queue={queue}")
     judged = []
-    for i in range(20):
+    for i in range(items):
         judged.append(ann.judge(*(("4",), ("q", "5"), ("w", "4"), ("5",))[i % 4]))
-    assert len(set(judged)) == 20
-    assert "20 of 40" in ann.page.inner_text("#rtv-desk .pace")
-    assert labels(made, "Ann") == ["invalid", "unsure", "invalid", "unsure"] * 5
-    evidence = [j.evidence for j in reversed(made.workbench.store.current(annotator="Ann"))]
-    assert evidence == ["", "supports", "insufficient", ""] * 5
+    assert len(set(judged)) == items
+    assert f"{items} of 40" in ann.page.inner_text("#rtv-desk .pace")
+    assert labels(made, name) == ["invalid", "unsure", "invalid", "unsure"] * (items // 4)
+    evidence = [j.evidence for j in reversed(made.workbench.store.current(annotator=name))]
+    assert evidence == ["", "supports", "insufficient", ""] * (items // 4)
 
     for place in judged[:-4:-1]:
         ann.page.wait_for_timeout(420)
         ann.page.keyboard.press("z")
         ann.page.wait_for_selector(f"#rtv-desk .rtv-item[data-place='{place}']:not([data-busy])")
-    assert len(labels(made, "Ann")) == 17
+    assert len(labels(made, name)) == items - 3
 
     ann.page.reload()
     ann.page.wait_for_selector("#rtv-desk .rtv-item")
-    assert ann.item() == judged[17]
-    assert "17 of 40" in ann.page.inner_text("#rtv-desk .pace")
+    assert ann.item() == judged[items - 3]
+    assert f"{items - 3} of 40" in ann.page.inner_text("#rtv-desk .pace")
     ann.page.keyboard.press("z")
-    ann.page.wait_for_selector(f"#rtv-desk .rtv-item[data-place='{judged[16]}']:not([data-busy])")
+    ann.page.wait_for_selector(f"#rtv-desk .rtv-item[data-place='{judged[items - 4]}']:not([data-busy])")
     ann.page.wait_for_timeout(420)
     ann.page.keyboard.press("Shift+Z")
-    ann.page.wait_for_selector(f"#rtv-desk .rtv-item[data-place='{judged[17]}']:not([data-busy])")
+    ann.page.wait_for_selector(f"#rtv-desk .rtv-item[data-place='{judged[items - 3]}']:not([data-busy])")
     more = [ann.judge("4") for _ in range(4)]
-    assert more[:3] == judged[17:]
-    assert len(labels(made, "Ann")) == 21
+    assert more[:3] == judged[items - 3 :]
+    assert len(labels(made, name)) == items + 1
 
 
 def test_the_next_item_is_there_within_a_tenth_of_a_second(seats, made):

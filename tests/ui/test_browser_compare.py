@@ -176,7 +176,9 @@ def test_the_compare_page_aligns_the_answers_and_its_link_restores_it(page, addr
     assert page.locator("#rtv-progress .rtv-progress[data-question]").count() == 0
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(390, "dark"), pytest.param(1280, "light", marks=pytest.mark.slow)]
+)
 def test_every_text_is_readable_and_nothing_is_wider_than_the_screen(page, address, width, scheme):
     page.set_viewport_size({"width": width, "height": 844})
     page.emulate_media(color_scheme=scheme)

@@ -98,7 +98,9 @@ def test_the_filter_follows_tau_keys_and_a_verdict_and_is_in_the_link(page, addr
     assert visible(page) == everything
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(390, "dark"), pytest.param(1280, "light", marks=pytest.mark.slow)]
+)
 def test_every_text_is_readable_and_nothing_is_wider_than_the_screen(page, address, width, scheme):
     page.set_viewport_size({"width": width, "height": 844})
     page.emulate_media(color_scheme=scheme)
