@@ -51,7 +51,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     )
 
 
-@pytest.mark.parametrize("name", THE_PAPERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "table7")) for n in THE_PAPERS]
+)
 def test_an_experiment_runs_on_a_pair_of_t5(bench: Bench, name: str) -> None:
     table = EXPERIMENTS[name](bench)
     assert dict(table.provenance)["profile"] == "t5"
