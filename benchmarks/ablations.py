@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
-import torch
 
 from benchmarks.measures import RECALLED_OF_COVERED, Measures, difference, interval, measure_rows
 from benchmarks.plain import fit_plain
@@ -30,13 +29,13 @@ from benchmarks.table import cell, markdown
 from rtv_core.cli.options import progress_bar
 from rtv_core.errors import InputError, RtvError
 from rtv_core.factory import load_models
-from rtv_core.reading.weights import CARD, blank_network, input_form, load_network, read_card, save_network
+from rtv_core.reading.weights import CARD, load_network, read_card
 from rtv_core.records import Passage
 from rtv_core.settings import load_settings
 from rtv_core.training.examples import Example
-from rtv_core.training.recaller import RecallerPlan, train_recaller
-from rtv_core.training.run import open_training
-from rtv_core.training.verifier import SECOND_STAGE, VerifierPlan, train_verifier
+from rtv_core.training.recaller import RecallerPlan
+from rtv_core.training.run import open_training, recaller_from_base, verifier_from
+from rtv_core.training.verifier import SECOND_STAGE, VerifierPlan
 
 __all__ = ["VARIANTS", "Variant", "cross_validated", "main", "render", "thinned"]
 
@@ -107,17 +106,19 @@ def main(data: Path, index: Path, out: Path, names: str, overrides: tuple[str, .
         chosen = choose(names)
         settings = load_settings("embedded", overrides)
         questions = load_question_set("dev", data, 0).questions
+        weights = {variant: out / variant.folder / "verifier" for variant in chosen}
+        if missing := [variant for variant in chosen if not (weights[variant] / CARD).exists()]:
+            _, passages, examples = open_training(data, index, out)
+            for variant in missing:
+                train(variant, examples, passages, out, weights[variant])
         rows = {}
         for variant in chosen:
-            weights = out / variant.folder / "verifier"
-            if not (weights / CARD).exists():
-                train(variant, data, index, out, weights)
-            pipeline = load_models(index, weights).pipeline(settings)
+            pipeline = load_models(index, weights[variant]).pipeline(settings)
             rows[variant.name] = collect(pipeline, questions, RowFile(out / variant.folder / "dev.jsonl"))
     except RtvError as error:
         raise click.ClickException(str(error)) from error
     found = {name: figures(own) for name, own in rows.items()}
-    steps = {variant.name: _steps(out / variant.folder / "verifier") for variant in chosen}
+    steps = {variant.name: _steps(weights[variant]) for variant in chosen}
     print(render(found, steps), end="")
 
 
@@ -130,34 +131,21 @@ def choose(names: str) -> list[Variant]:
     return [v for v in VARIANTS if not wanted or v.name in (*wanted, WHOLE)]
 
 
-def train(variant: Variant, data: Path, index: Path, out: Path, weights: Path) -> None:
+def train(
+    variant: Variant, examples: Sequence[Example], passages: Sequence[Passage], out: Path, weights: Path
+) -> None:
     """Both stages of a variant into its folder, the first one where no other variant trained the same."""
-    _, passages, examples = open_training(data, index, out)
     few = thinned(examples, variant.sets)
     first = next(v for v in VARIANTS if v.first_stage == variant.first_stage)
     start = out / first.folder / "recaller"
     if not (start / CARD).exists():
-        _train_recaller(variant, few, passages, start)
-    network, card = load_network(start)
-    loop = replace(SECOND_STAGE, encoder_rate=0.0) if variant.frozen else SECOND_STAGE
-    given = (network, input_form(card), few, passages, weights)
+        click.echo(f"{variant.name}: recaller", err=True)
+        with progress_bar("steps") as progress:
+            recaller_from_base(few, passages, start, variant.recaller, progress)
     click.echo(f"{variant.name}: recaller and verifier", err=True)
+    loop = replace(SECOND_STAGE, encoder_rate=0.0) if variant.frozen else SECOND_STAGE
     with progress_bar("steps") as progress:
-        facts = train_verifier(*given, variant.verifier, loop, progress)
-    training = (card.training or {}) | {"verifier": facts}
-    save_network(network, replace(card, stage="verifier", training=training), weights)
-
-
-def _train_recaller(
-    variant: Variant, examples: Sequence[Example], passages: Sequence[Passage], out: Path
-) -> None:
-    torch.manual_seed(variant.recaller.seed)  # the heads start at random
-    network, card = blank_network()
-    click.echo(f"{variant.name}: recaller", err=True)
-    with progress_bar("steps") as progress:
-        given = (network, input_form(card), examples, passages, out)
-        facts = train_recaller(*given, variant.recaller, None, progress)
-    save_network(network, replace(card, stage="recaller", training={"recaller": facts}), out)
+        verifier_from(load_network(start), few, passages, weights, variant.verifier, loop, progress)
 
 
 def thinned(examples: Iterable[Example], sets: Sequence[str] = ()) -> list[Example]:

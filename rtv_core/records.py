@@ -110,9 +110,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """An answer in a recaller's own words, which the passage's text doesn't hold; score 0 to 1."""
+    """An answer in a recaller's own words; score 0 to 1."""
 
-    answer: str
+    text: str
     score: float
 
 

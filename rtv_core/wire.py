@@ -57,10 +57,13 @@ def misfits(kind: Any, value: Any, place: str) -> Iterator[str]:
     A whole number fits where a number is wanted; a number has to be finite.
     """
     origin, args = get_origin(kind), get_args(kind)
-    wrong = f"field {place!r} is {value!r:.60}; it must be"
+
+    def wrong(wanted: str) -> str:  # said only where it is: a whole trace is long to write out
+        return f"field {place!r} is {value!r:.60}; it must be {wanted}."
+
     if is_dataclass(kind):
         if not isinstance(value, Mapping):
-            yield f"{wrong} an object."
+            yield wrong("an object")
             return
         hints = _hints(kind)
         yield from (f"field {place!r} has no {name!r}." for name in sorted(_needed(kind) - set(value)))
@@ -74,22 +77,22 @@ def misfits(kind: Any, value: Any, place: str) -> Iterator[str]:
             yield from misfits(next(a for a in args if a is not type(None)), value, place)
     elif origin is tuple:
         if not isinstance(value, tuple | list):
-            yield f"{wrong} a list."
+            yield wrong("a list")
         elif args[-1] is not Ellipsis and len(value) != len(args):
-            yield f"{wrong} a list of {len(args)}."
+            yield wrong(f"a list of {len(args)}")
         else:
             kinds = itertools.repeat(args[0]) if args[-1] is Ellipsis else args
             for number, (item_kind, item) in enumerate(zip(kinds, value, strict=False)):
                 yield from misfits(item_kind, item, f"{place}[{number}]")
     elif origin is not None and issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
-            yield f"{wrong} an object."
+            yield wrong("an object")
             return
         for key, item in value.items():
             yield from misfits(args[0], key, f"{place}'s key")
             yield from misfits(args[1], item, f"{place}.{key}")
     elif not _is(kind, value):
-        yield f"{wrong} of type {kind.__name__}."
+        yield wrong(f"of type {kind.__name__}")
 
 
 def _is(kind: Any, value: Any) -> bool:

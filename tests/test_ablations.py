@@ -98,7 +98,7 @@ def test_the_command_trains_what_is_missing_and_prints_a_row_a_variant(tmp_path:
     asked = {WHOLE: [row(i, 0.8, 0.3) for i in range(10)]}
     asked["random wrong candidates"] = [row(i, 0.3, 0.8) if i < 5 else row(i, 0.8, 0.3) for i in range(10)]
 
-    def train(variant, data, index, out, weights) -> None:
+    def train(variant, examples, passages, out, weights) -> None:
         trained.append(variant.name)
         weights.mkdir(parents=True)
         (weights / "rtv.json").write_text("{}")
@@ -110,6 +110,7 @@ def test_the_command_trains_what_is_missing_and_prints_a_row_a_variant(tmp_path:
             return None
 
     monkeypatch.setattr(ablations, "train", train)
+    monkeypatch.setattr(ablations, "open_training", lambda *given: (None, [], []))
     monkeypatch.setattr(ablations, "read_card", cards.__getitem__)
     monkeypatch.setattr(ablations, "load_models", lambda index, weights: Models())
     monkeypatch.setattr(ablations, "load_question_set", lambda *given: type("Set", (), {"questions": ()}))

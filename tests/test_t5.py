@@ -172,7 +172,7 @@ def test_an_answer_that_the_text_does_not_have_is_kept_in_the_recallers_words() 
     t5 = taught({0: "Merin | opera #", 1: "irrelevant #"})
     (reading,) = SequenceRecaller(t5).recall(QUESTIONS[0], hits_of(PASSAGES[:1]))
     assert [PASSAGES[0].text[span.start : span.end] for span in reading.spans] == ["Merin"]
-    assert [wording.answer for wording in reading.wordings] == ["opera"]
+    assert [wording.text for wording in reading.wordings] == ["opera"]
     assert 0 < reading.wordings[0].score <= 1
     candidates = unite(hits_of(PASSAGES[:1]), [reading], load_settings("t5").recaller)
     assert [c.answer for c in candidates] == ["Merin", "opera"]

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rtv_core.experiments.bars import draw_bars
-from rtv_core.experiments.svg import LEFT, LEGEND_ROW, RIGHT, WIDTH, dash, page, round_ticks, stroke, text
+from rtv_core.experiments.svg import (
+    LEFT,
+    LEGEND_ROW,
+    RIGHT,
+    TICKS,
+    WIDTH,
+    dash,
+    page,
+    round_ticks,
+    stroke,
+    text,
+)
 from rtv_core.experiments.table import Bars, Chart, Series
 
 __all__ = ["draw"]
 
 HEIGHT = 400
 TOP, BOTTOM = 34, 52
-TICKS = 5
 
 LOOKS = (("#1f5fbf", ""), ("#b3521e", "7 4"), ("#2f9e7f", "2 3"), ("#59626d", "9 3 2 3"))
 """Colour and dashes of each series in turn: they differ without colour, too."""

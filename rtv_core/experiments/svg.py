@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from html import escape
 
-__all__ = ["LEFT", "LEGEND_ROW", "RIGHT", "WIDTH", "dash", "page", "round_ticks", "stroke", "text"]
+__all__ = ["LEFT", "LEGEND_ROW", "RIGHT", "TICKS", "WIDTH", "dash", "page", "round_ticks", "stroke", "text"]
 
 WIDTH = 640
 LEFT, RIGHT = 56, 16

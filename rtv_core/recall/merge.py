@@ -26,7 +26,7 @@ def unite(
             continue
         text = hit.passage.text
         found = [(" ".join(text[span.start : span.end].split()), span) for span in reading.spans]
-        found += [(wording.answer, Span.nowhere(wording.score)) for wording in reading.wordings]
+        found += [(wording.text, Span.nowhere(wording.score)) for wording in reading.wordings]
         for answer, span in found:
             if span.score >= settings.span and (key := answer_key(answer)):
                 source = Source(hit.passage.id, hit.rank, span, reading.relevance)

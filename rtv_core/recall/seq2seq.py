@@ -12,7 +12,7 @@ from rtv_core.reading.t5 import T5, encode_rows, length_batches, pad_rows
 from rtv_core.records import Hit, Passage, Reading, Span, Wording
 from rtv_core.text import answer_key, find_answer, tokenize
 
-__all__ = ["GeneratedAnswer", "SequenceRecaller", "Written", "locate_answer", "parse_answers", "write"]
+__all__ = ["SequenceRecaller", "Written", "locate_answer", "parse_answers", "write"]
 
 LONGER = 3
 """An answer in other words than the passage's is looked for in runs of up to so many more of its tokens."""
@@ -28,14 +28,6 @@ class Written:
     ids: tuple[int, ...]
     logs: tuple[float, ...]
     irrelevant: float
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedAnswer:
-    """An answer in the recaller's words; `score` is the geometric mean of its tokens' probabilities."""
-
-    text: str
-    score: float
 
 
 class SequenceRecaller:
@@ -73,8 +65,10 @@ def write(t5: T5, rows: Sequence[Sequence[int]]) -> list[Written]:
     return [found[i] for i in range(len(rows))]
 
 
-def parse_answers(t5: T5, written: Written) -> list[GeneratedAnswer]:
+def parse_answers(t5: T5, written: Written) -> list[Wording]:
     """The answers that were written, in order, each once; none if the word "irrelevant" is anywhere.
+
+    An answer's score is the geometric mean of its tokens' probabilities.
 
     Where no end came within the allowed length, the last answer was cut off: it counts only if it is the
     only one.
@@ -89,11 +83,11 @@ def parse_answers(t5: T5, written: Written) -> list[GeneratedAnswer]:
         at = place + 1
     if not complete and len(pieces) > 1:
         pieces.pop()
-    answers: dict[str, GeneratedAnswer] = {}
+    answers: dict[str, Wording] = {}
     for start, end in pieces:
         if text := " ".join(t5.text(ids[start:end]).split()):
             score = math.exp(sum(written.logs[start:end]) / (end - start))
-            answers.setdefault(text, GeneratedAnswer(text, score))
+            answers.setdefault(text, Wording(text, score))
     return list(answers.values())
 
 
@@ -112,14 +106,14 @@ def locate_answer(text: str, answer: str) -> list[tuple[int, int]]:
     return []
 
 
-def _reading(passage: Passage, relevance: float, given: Sequence[GeneratedAnswer]) -> Reading:
+def _reading(passage: Passage, relevance: float, given: Sequence[Wording]) -> Reading:
     """The places of the answers, in the order in which they were written, and those without a place."""
     spans: dict[tuple[int, int], Span] = {}
     wordings = []
     for answer in given:
         places = locate_answer(passage.text, answer.text)
         if not places:
-            wordings.append(Wording(answer.text, answer.score))
+            wordings.append(answer)
         for start, end in places:
             spans.setdefault((start, end), Span(start, end, answer.score))
     return Reading(passage.id, relevance, tuple(spans.values()), tuple(wordings))

@@ -7,15 +7,16 @@ import json
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from rtv_core.errors import InputError
 
-__all__ = ["LoopSettings", "run_steps"]
+__all__ = ["LoopSettings", "plan_name", "run_steps"]
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +35,17 @@ class LoopSettings:
     clip: float = 1.0
     checkpoint_every: int = 200
     log_every: int = 20
+
+
+def plan_name(plan: Any) -> str:
+    """What a checkpoint knows a plan by: its repr, and what that leaves out where it isn't at its default.
+
+    So a field may join a plan, kept out of its repr, without ending the trainings that were begun before.
+    """
+    hidden = [
+        field for field in fields(plan) if not field.repr and getattr(plan, field.name) != field.default
+    ]
+    return ", ".join([repr(plan), *(f"{field.name}={getattr(plan, field.name)!r}" for field in hidden)])
 
 
 def run_steps(

@@ -17,7 +17,7 @@ from rtv_core.reading.form import InputForm, pad
 from rtv_core.reading.network import ReaderNetwork
 from rtv_core.records import Passage
 from rtv_core.training.examples import Example, answer_spans
-from rtv_core.training.loop import LoopSettings, run_steps
+from rtv_core.training.loop import LoopSettings, plan_name, run_steps
 from rtv_core.training.losses import relevance_loss, single_span_loss, span_loss, span_targets
 
 __all__ = ["Item", "RecallerPlan", "plan_recaller", "recall_losses", "train_recaller"]
@@ -137,7 +137,7 @@ def train_recaller(
         folder,
         loop or LoopSettings(),
         progress,
-        f"{plan!r}{', one span' if plan.single_span else ''}",
+        plan_name(plan),
     )
     return {
         "pairs": sum(map(len, batches)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -11,17 +11,26 @@ import numpy as np
 import torch
 
 from rtv_core.errors import MissingError
-from rtv_core.reading.weights import blank_network, input_form, load_network, save_network
+from rtv_core.reading.network import ReaderNetwork
+from rtv_core.reading.weights import ReaderCard, blank_network, input_form, load_network, save_network
 from rtv_core.records import Passage
 from rtv_core.retrieval.dense import SentenceEncoder
 from rtv_core.retrieval.index import Index, open_index
 from rtv_core.training.examples import Example, build_examples, load_examples, sample_sources, save_examples
+from rtv_core.training.loop import LoopSettings
 from rtv_core.training.recaller import RecallerPlan, train_recaller
 from rtv_core.training.sources import held_out_contexts, read_sources
 from rtv_core.training.verifier import VerifierPlan, train_verifier
 from rtv_core.wire import to_json
 
-__all__ = ["open_training", "prepare_examples", "run_recaller", "run_verifier"]
+__all__ = [
+    "open_training",
+    "prepare_examples",
+    "recaller_from_base",
+    "run_recaller",
+    "run_verifier",
+    "verifier_from",
+]
 
 SHARES = {
     "squad": 6000,
@@ -46,13 +55,9 @@ def run_recaller(
     data: Path, index: Path, out: Path, plan: RecallerPlan | None = None, progress: Progress | None = None
 ) -> None:
     """Train the recaller from the base model into the folder `out`; started again, it goes on."""
-    plan = plan or RecallerPlan()
     opened, passages, examples = open_training(data, index, out)
-    torch.manual_seed(plan.seed)  # the heads start at random
-    network, card = blank_network()
-    facts = train_recaller(network, input_form(card), examples, passages, out, plan, progress=progress)
-    facts |= {"plan": asdict(plan), "shares": SHARES, "corpus_sha256": opened.manifest.corpus_sha256}
-    save_network(network, replace(card, stage="recaller", training={"recaller": facts}), out)
+    known = {"shares": SHARES, "corpus_sha256": opened.manifest.corpus_sha256}
+    recaller_from_base(examples, passages, out, plan or RecallerPlan(), progress, known)
 
 
 def run_verifier(
@@ -64,14 +69,44 @@ def run_verifier(
     progress: Progress | None = None,
 ) -> None:
     """Train recaller and verifier together from the recaller in `start`; started again, it goes on."""
-    network, card = load_network(start)
+    recaller = load_network(start)
     opened, passages, examples = open_training(data, index, out, start)
-    plan = plan or VerifierPlan()
-    facts = train_verifier(network, input_form(card), examples, passages, out, plan, progress=progress)
-    facts |= {"plan": asdict(plan), "corpus_sha256": opened.manifest.corpus_sha256}
-    save_network(
-        network, replace(card, stage="verifier", training=(card.training or {}) | {"verifier": facts}), out
-    )
+    known = {"corpus_sha256": opened.manifest.corpus_sha256}
+    verifier_from(recaller, examples, passages, out, plan or VerifierPlan(), None, progress, known)
+
+
+def recaller_from_base(
+    examples: Sequence[Example],
+    passages: Sequence[Passage],
+    out: Path,
+    plan: RecallerPlan,
+    progress: Progress | None = None,
+    known: Mapping[str, object] | None = None,
+) -> None:
+    """Train a recaller from the base model on these examples; weights, and a card with what is `known`."""
+    torch.manual_seed(plan.seed)  # the heads start at random
+    network, card = blank_network()
+    facts = train_recaller(network, input_form(card), examples, passages, out, plan, progress=progress)
+    facts |= {"plan": asdict(plan)} | dict(known or {})
+    save_network(network, replace(card, stage="recaller", training={"recaller": facts}), out)
+
+
+def verifier_from(
+    recaller: tuple[ReaderNetwork, ReaderCard],
+    examples: Sequence[Example],
+    passages: Sequence[Passage],
+    out: Path,
+    plan: VerifierPlan,
+    loop: LoopSettings | None = None,
+    progress: Progress | None = None,
+    known: Mapping[str, object] | None = None,
+) -> None:
+    """Train a recaller on, with its verifier; weights, and a card with what is `known`."""
+    network, card = recaller
+    facts = train_verifier(network, input_form(card), examples, passages, out, plan, loop, progress)
+    facts |= {"plan": asdict(plan)} | dict(known or {})
+    training = (card.training or {}) | {"verifier": facts}
+    save_network(network, replace(card, stage="verifier", training=training), out)
 
 
 def prepare_examples(data: Path, index: Index, encoder: SentenceEncoder, path: Path) -> list[Example]:

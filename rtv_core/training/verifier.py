@@ -9,7 +9,6 @@ and the verifier learns which of them are right, through the same states.
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from scipy.special import expit
 from torch import Tensor
 
 from rtv_core.evidence import evidence_query, rank_evidence
@@ -28,7 +28,7 @@ from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, Hit, Passage, 
 from rtv_core.settings import EvidenceSettings, RecallerSettings
 from rtv_core.text import same_answer
 from rtv_core.training.examples import Example, answer_spans
-from rtv_core.training.loop import LoopSettings, run_steps
+from rtv_core.training.loop import LoopSettings, plan_name, run_steps
 from rtv_core.training.losses import (
     mean_where,
     relevance_loss,
@@ -254,8 +254,7 @@ def _random_spans(
         runs.append((first, min(first + rng.randrange(6), pair.text_at + tokens - 1)))
     for first, last in runs:
         if last - first < scores.shape[1]:
-            logit = float(np.clip(scores[first, last - first], -30, 30))
-            found[pair.characters_of(first, last)] = 1 / (1 + math.exp(-logit))
+            found[pair.characters_of(first, last)] = float(expit(scores[first, last - first]))
     return tuple(Span(start, end, score) for (start, end), score in found.items())
 
 
@@ -299,12 +298,9 @@ def train_verifier(
         # Seeded by the step, so that a resumed run draws what an unbroken one would have drawn.
         number, groups = step
         rng = random.Random(f"{plan.seed}-{number}")
-        how = plan.single_span, plan.own_candidates
-        return verify_losses(network, form, groups, plan.invalid, rng, *how)
+        return verify_losses(network, form, groups, plan.invalid, rng, plan.single_span, plan.own_candidates)
 
-    named = f"{plan!r}{', one span' if plan.single_span else ''}"
-    named += "" if plan.own_candidates else ", random candidates"
-    run_steps(network, steps, losses, folder, loop or SECOND_STAGE, progress, named)
+    run_steps(network, steps, losses, folder, loop or SECOND_STAGE, progress, plan_name(plan))
     return {
         "questions": sum(len(groups) for _, groups in steps),
         "passages_a_question": plan.passages,

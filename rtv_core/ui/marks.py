@@ -68,10 +68,10 @@ def is_given(trace: Trace) -> bool:
     return "system" in trace.provenance and trace.stage == "recalled" and not trace.readings
 
 
-def made_with(trace: Trace) -> Settings | None:
-    """The settings that a trace was made with; None for another system's answers, or of another version."""
+def made_with(provenance: Mapping[str, str]) -> Settings | None:
+    """The settings that a trace or run was made with; None for another system's, or of another version."""
     try:
-        return from_json(Settings, trace.provenance["settings"])
+        return from_json(Settings, provenance["settings"])
     except (KeyError, ValueError, TypeError):
         return None
 

@@ -44,13 +44,13 @@ def switch_parts(settings: Settings, on: object) -> Settings:
 
 def parts_off(trace: Trace) -> list[str]:
     """The names of the parts that were off when a trace was made; none where that isn't known."""
-    own = made_with(trace)
+    own = made_with(trace.provenance)
     return [name for name in PARTS if own and has_parts(own) and _is_off(own, name)]
 
 
 def as_made(settings: Settings, trace: Trace) -> Settings:
     """The server's settings with those parts off that were off when a trace was made."""
-    own = made_with(trace)
+    own = made_with(trace.provenance)
     return switch_parts(settings, parts_on(own)) if own and has_parts(own) else settings
 
 

@@ -23,13 +23,12 @@ from rtv_core.settings import Settings
 from rtv_core.ui import checks, render
 from rtv_core.ui.asking import Answers, Opened, draw_session
 from rtv_core.ui.links import read_link
-from rtv_core.ui.marks import is_given, score_places
+from rtv_core.ui.marks import is_given, made_with, score_places
 from rtv_core.ui.markup import Markup, join
 from rtv_core.ui.parts import parts_off
 from rtv_core.ui.session import Run, Session, read_knobs, remembered_name, said_of
 from rtv_core.ui.stored import Stored
 from rtv_core.ui.workbench import Workbench
-from rtv_core.wire import from_json
 
 __all__ = ["is_stored", "open_stored", "show_stored", "turn"]
 
@@ -194,10 +193,8 @@ def _settings(workbench: Workbench, run: KeptRun | None) -> Settings:
     """
     if run is None:
         return workbench.settings
-    try:
-        single = from_json(Settings, run.provenance["settings"]).verifier.single_answer
-    except (KeyError, ValueError, TypeError):  # another system's run, or one of another version
-        single = False
+    made = made_with(run.provenance)
+    single = made is not None and made.verifier.single_answer
     values = {"verifier.k": run.k, "verifier.single_answer": single}
     if run.scored:
         values["verifier.tau"] = 0.0 if run.tau is None else run.tau

@@ -164,7 +164,7 @@ def _supported(
     trace: Trace, row: Row, evidence: Evidence, settings: VerifierSettings
 ) -> list[tuple[str, tuple[int, ...]]]:
     """Other answers, gold ones first, with the passages that hold them and not the candidate itself."""
-    states, made = states_of(trace, settings), made_with(trace)
+    states, made = states_of(trace, settings), made_with(trace.provenance)
     rule = made.evidence.coverage if made else COVERAGE_RULES[0]
     kept = [c.spellings for i, c in enumerate(trace.candidates) if states.get(i) in ACCEPTED]
     own = {row.key, *map(candidate_key, row.spellings)}
