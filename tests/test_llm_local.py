@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -54,7 +55,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def complete(endpoint: LocalEndpoint, request: Request):
-    return asyncio.run(endpoint.complete(request))
+    """Its answer, from a thread of its own: where a browser is driven, this one has a loop already."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, endpoint.complete(request)).result()
 
 
 def test_a_folder_is_asked_without_a_server_and_gives_words_only(folder: Path) -> None:
