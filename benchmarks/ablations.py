@@ -32,6 +32,7 @@ from rtv_core.factory import load_models
 from rtv_core.reading.weights import CARD, load_network, read_card
 from rtv_core.records import Passage
 from rtv_core.settings import load_settings
+from rtv_core.training.courses import VERIFIER_COURSES
 from rtv_core.training.examples import Example
 from rtv_core.training.recaller import RecallerPlan
 from rtv_core.training.run import open_training, recaller_from_base, verifier_from
@@ -48,13 +49,14 @@ KEPT = "multispanqa"
 FOLDS = 5
 WHOLE = "the whole training"
 REAL = ("ambignq", "multispanqa", "nq", "webquestions")
+COURSE = VERIFIER_COURSES["again"]
+BUT_LISTS = tuple(name for name in COURSE.shares if name != "squad-lists")
 
 RECALLER = RecallerPlan()
 VERIFIER = replace(
-    VerifierPlan(),
+    COURSE.plan,
     shares=tuple(
-        (name, count if name == KEPT else math.ceil(count / THINNING))
-        for name, count in VerifierPlan().shares
+        (name, count if name == KEPT else math.ceil(count / THINNING)) for name, count in COURSE.plan.shares
     ),
 )
 
@@ -81,6 +83,7 @@ class Variant:
 
 VARIANTS = (
     Variant(WHOLE),
+    Variant("no lists of SQuAD", sets=BUT_LISTS),
     Variant("real questions only", sets=REAL),
     Variant(
         "spans of a passage compete",
@@ -108,7 +111,7 @@ def main(data: Path, index: Path, out: Path, names: str, overrides: tuple[str, .
         questions = load_question_set("dev", data, 0).questions
         weights = {variant: out / variant.folder / "verifier" for variant in chosen}
         if missing := [variant for variant in chosen if not (weights[variant] / CARD).exists()]:
-            _, passages, examples = open_training(data, index, out)
+            _, passages, examples = open_training(data, index, out, COURSE.shares)
             for variant in missing:
                 train(variant, examples, passages, out, weights[variant])
         rows = {}

@@ -52,6 +52,7 @@ def test_each_variant_differs_from_the_whole_training_in_its_own_part_alone() ->
         changed[variant.name] = own
     assert list(changed.values()) == [
         ["sets"],
+        ["sets"],
         ["single_span", "single_span"],
         ["alpha_neg"],
         ["unanswered"],

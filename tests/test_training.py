@@ -29,7 +29,9 @@ from rtv_core.records import EVIDENCE_SIZES, Passage, Question
 from rtv_core.retrieval.index import Index, build_index, open_index
 from rtv_core.settings import RecallerSettings, Settings
 from rtv_core.text import answer_key, same_answer
+from rtv_core.training import run as run_module
 from rtv_core.training.calibrate import Calibration, calibrate, calibrated_scores, fit_logistic, fit_rows
+from rtv_core.training.courses import RECALLER_COURSES
 from rtv_core.training.examples import (
     Example,
     answer_spans,
@@ -41,7 +43,7 @@ from rtv_core.training.examples import (
 from rtv_core.training.loop import LoopSettings, run_steps
 from rtv_core.training.losses import relevance_loss, single_span_loss, span_loss, span_targets
 from rtv_core.training.recaller import Item, RecallerPlan, plan_recaller, recall_losses, train_recaller
-from rtv_core.training.run import prepare_examples
+from rtv_core.training.run import EXAMPLES, open_training, prepare_examples
 from rtv_core.training.sources import (
     SourceQuestion,
     held_out_contexts,
@@ -139,7 +141,11 @@ def data(tmp_path) -> Path:
     root = tmp_path / "data"
     write(
         root / "reading/squad/train-v1.1.json.gz",
-        squad_like(("who sang it", "Beyla sang.", ["Beyla", "Beyla "]), ("no answer", "None.", [])),
+        squad_like(
+            ("who sang it", "Beyla sang.", ["Beyla", "Beyla "]),
+            ("no answer", "None.", []),
+            ("what two towns are here", "Ost and Pell are here.", ["Ost and Pell"]),
+        ),
     )
     write(
         root / "reading/squad/dev-v2.0.json.gz",
@@ -216,6 +222,9 @@ def data(tmp_path) -> Path:
 def test_each_set_gives_its_questions_with_answers_and_context(data):
     assert read_sources(data) == [
         SourceQuestion("squad", "who sang it", (("Beyla",),), "Beyla sang.", False),
+        SourceQuestion(
+            "squad-lists", "what two towns are here", (("Ost",), ("Pell",)), "Ost and Pell are here.", False
+        ),
         SourceQuestion("squad-2.0", "who never sang it", (), "Beyla sang.", False),
         SourceQuestion("nq", TRAINED[0], (("Ana Lind",), ("Lind",)), "Ana Lind won.", True),
         SourceQuestion("quoref", "who are they", (("Ilo",), ("Brae",)), "Ilo and Brae.", False),
@@ -384,11 +393,21 @@ def test_the_share_of_a_set_is_drawn_by_seed_with_several_answers_first():
     several = [SourceQuestion("squad", f"m{i}", (("a",), ("b",)), "", False) for i in range(3)]
     other = [SourceQuestion("nq", f"n{i}", (("a",),), "", True) for i in range(4)]
     questions = [*single, *several, *other, SourceQuestion("unnamed", "u", (("a",),), "", True)]
-    drawn = sample_sources(questions, {"squad": 8, "nq": 99}, seed=1)
+    shares = {"squad": (0, 8), "nq": (0, 99)}
+    drawn = sample_sources(questions, shares, seed=1)
     assert Counter(q.set for q in drawn) == {"squad": 8, "nq": 4}
     assert {q.text for q in drawn} >= {"m0", "m1", "m2"}
-    assert drawn == sample_sources(questions, {"squad": 8, "nq": 99}, seed=1)
-    assert drawn != sample_sources(questions, {"squad": 8, "nq": 99}, seed=2)
+    assert drawn == sample_sources(questions, shares, seed=1)
+    assert drawn != sample_sources(questions, shares, seed=2)
+
+
+def test_shares_that_do_not_overlap_have_no_question_in_common():
+    questions = [SourceQuestion(name, f"{name} {i}", (("a",),), "", False) for name in "xy" for i in range(9)]
+    first = sample_sources(questions, {"x": (0, 5), "y": (0, 9)}, seed=1)
+    rest = sample_sources(questions, {"x": (5, 99)}, seed=1)
+    assert Counter(q.set for q in rest) == {"x": 4}
+    assert {q.text for q in first + rest} == {q.text for q in questions}
+    assert not set(first) & set(rest)
 
 
 # Examples: what the retriever returns for them
@@ -641,6 +660,9 @@ def indexed(passages: Sequence[Passage], folder: Path, encoder: WordEncoder) -> 
     return open_index(folder, encoder.fingerprint)
 
 
+EVERYTHING = RECALLER_COURSES["first"].shares
+
+
 def test_examples_are_made_once_over_an_index_without_the_passages_of_the_test(data, tmp_path):
     encoder = WordEncoder()
     index, path = indexed(PASSAGES, tmp_path / "index", encoder), tmp_path / "out" / "examples.jsonl.gz"
@@ -652,22 +674,38 @@ def test_examples_are_made_once_over_an_index_without_the_passages_of_the_test(d
         data / "reading/nq-oracle/nq-open-oracle.jsonl.gz",
         [nq(TRAINED[0], PASSAGES[0].text, "Merin"), nq(HELD_OUT[0], PASSAGES[1].text, "Ana Lind")],
     )
-    examples = prepare_examples(data, index, encoder, path)
+    examples = prepare_examples(data, index, encoder, path, EVERYTHING)
     named = {e.text: [index.passages[row].id for row in (*e.gold, *e.rows)] for e in examples}
     assert named[TRAINED[0]][0] == "p00"
     assert HELD_OUT[0] not in named
     assert not any({"p01", "p03"} & set(ids) for ids in named.values())
     assert len(named[TRAINED[0]]) == 1 + len(PASSAGES) - 2
     asked = len(encoder.texts)
-    assert prepare_examples(data, index, encoder, path) == examples
+    assert prepare_examples(data, index, encoder, path, EVERYTHING) == examples
     assert len(encoder.texts) == asked
+
+
+def test_a_stage_takes_the_examples_of_the_one_before_only_where_they_are_the_same(
+    data, tmp_path, monkeypatch
+):
+    write(data / "reading/nq-oracle/nq-open-oracle.jsonl.gz", [nq(TRAINED[0], PASSAGES[0].text, "Merin")])
+    encoder = WordEncoder()
+    monkeypatch.setattr(run_module, "SentenceEncoder", lambda: encoder)
+    indexed(PASSAGES, tmp_path / "index", encoder)
+    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
+    _, _, examples = open_training(data, tmp_path / "index", one, EVERYTHING)
+    asked = len(encoder.texts)
+    assert open_training(data, tmp_path / "index", two, EVERYTHING, one)[2] == examples
+    assert (len(encoder.texts), (two / EXAMPLES).exists()) == (asked, False)
+    fewer = open_training(data, tmp_path / "index", three, {"nq": (1, 9)}, one)[2]
+    assert (fewer, (three / EXAMPLES).exists()) == ([], True)
 
 
 def test_examples_made_over_another_index_or_from_other_sets_are_refused(data, tmp_path):
     write(data / "reading/nq-oracle/nq-open-oracle.jsonl.gz", [nq(TRAINED[0], PASSAGES[0].text, "Merin")])
     encoder = WordEncoder()
     index, path = indexed(PASSAGES, tmp_path / "index", encoder), tmp_path / "examples.jsonl.gz"
-    examples = prepare_examples(data, index, encoder, path)
+    examples = prepare_examples(data, index, encoder, path, EVERYTHING)
     assert examples
     others = [
         (data, indexed(PASSAGES[:-1], tmp_path / "shorter", encoder)),
@@ -675,12 +713,14 @@ def test_examples_made_over_another_index_or_from_other_sets_are_refused(data, t
     ]
     for sets, other in others:
         with pytest.raises(MismatchError, match="made over another index or from other sets"):
-            prepare_examples(sets, other, encoder, path)
+            prepare_examples(sets, other, encoder, path, EVERYTHING)
     (data / "reading/squad/train-v1.1.json.gz").unlink()
     with pytest.raises(MismatchError, match="made over another index or from other sets"):
-        prepare_examples(data, index, encoder, path)
+        prepare_examples(data, index, encoder, path, EVERYTHING)
     path.unlink()
-    assert prepare_examples(data, index, encoder, path) == examples  # no passage answers those left out
+    assert (
+        prepare_examples(data, index, encoder, path, EVERYTHING) == examples
+    )  # no passage answers those left out
 
 
 # Losses

@@ -47,37 +47,53 @@ def _training_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @command.command()
 @_training_options
 @click.option(
+    "--course",
+    type=click.Choice(["first", "more", "lists"]),
+    default="first",
+    show_default=True,
+    help="What is read: see rtv_core/training/courses.py.",
+)
+@click.option(
+    "--from", "start", type=click.Path(path_type=Path), help="A trained reader, instead of all-MiniLM-L6-v2."
+)
+@click.option(
     "--alpha-neg", type=click.FloatRange(0), default=None, help="Irrelevant passages per answering one."
 )
 @click.option("--seed", type=int, default=None)
-def recaller(data: Path, index: Path, out: Path, alpha_neg: float | None, seed: int | None) -> None:
-    """Train the recaller from all-MiniLM-L6-v2. Stopped and started again, it goes on."""
+def recaller(
+    data: Path, index: Path, out: Path, course: str, start: Path | None, **changes: float | None
+) -> None:
+    """Train the recaller from all-MiniLM-L6-v2, or train one on. Stopped and started again, it goes on."""
     stay_offline()
-    from rtv_core.training.recaller import RecallerPlan
+    from rtv_core.training.courses import RECALLER_COURSES
     from rtv_core.training.run import run_recaller
 
     logging.getLogger("rtv_core").setLevel(logging.INFO)
-    given = {"alpha_neg": alpha_neg, "seed": seed}
-    plan = RecallerPlan(**{name: value for name, value in given.items() if value is not None})
     with progress_bar("steps") as progress:
-        run_recaller(data, index, out, plan, progress)
+        run_recaller(data, index, out, RECALLER_COURSES[course].changed(**changes), start, progress)
     click.echo(f"The recaller is in {out}.")
 
 
 @command.command()
 @_training_options
 @click.option("--from", "start", type=click.Path(path_type=Path), required=True, help="The trained recaller.")
+@click.option(
+    "--course",
+    type=click.Choice(["first", "again"]),
+    default="first",
+    show_default=True,
+    help="What is read: see rtv_core/training/courses.py.",
+)
 @click.option("--seed", type=int, default=None)
-def verifier(data: Path, index: Path, out: Path, start: Path, seed: int | None) -> None:
+def verifier(data: Path, index: Path, out: Path, start: Path, course: str, seed: int | None) -> None:
     """Train recaller and verifier together. Stopped and started again, it goes on."""
     stay_offline()
+    from rtv_core.training.courses import VERIFIER_COURSES
     from rtv_core.training.run import run_verifier
-    from rtv_core.training.verifier import VerifierPlan
 
     logging.getLogger("rtv_core").setLevel(logging.INFO)
-    plan = VerifierPlan() if seed is None else VerifierPlan(seed=seed)
     with progress_bar("steps") as progress:
-        run_verifier(data, index, start, out, plan, progress)
+        run_verifier(data, index, start, out, VERIFIER_COURSES[course].changed(seed=seed), progress)
     click.echo(
         f"The reader is in {out}. Now calibrate it: `python -m rtv_core train calibrate --models {out}`."
     )

@@ -7,7 +7,7 @@ import json
 import logging
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -19,7 +19,15 @@ from rtv_core.records import Passage
 from rtv_core.text import covers_any, find_answer
 from rtv_core.training.sources import SourceQuestion
 
-__all__ = ["Example", "answer_spans", "build_examples", "load_examples", "sample_sources", "save_examples"]
+__all__ = [
+    "Example",
+    "answer_spans",
+    "build_examples",
+    "examples_made_from",
+    "load_examples",
+    "sample_sources",
+    "save_examples",
+]
 
 RETRIEVED = 100
 DISTANT_RANKS = 20
@@ -88,9 +96,12 @@ def answer_spans(passage: Passage, answers: Iterable[Sequence[str]]) -> list[tup
 
 
 def sample_sources(
-    questions: Sequence[SourceQuestion], shares: dict[str, int], seed: int
+    questions: Sequence[SourceQuestion], shares: Mapping[str, tuple[int, int]], seed: int
 ) -> list[SourceQuestion]:
-    """At most `shares[set]` questions of each set, drawn at random; questions with several answers first."""
+    """Questions [from, to) = `shares[set]` of each set in random order, those with several answers first.
+
+    With one seed, shares that don't overlap have no question in common.
+    """
     rng, by_set = random.Random(seed), defaultdict(list)
     for question in questions:
         by_set[question.set].append(question)
@@ -99,7 +110,7 @@ def sample_sources(
         pool = by_set[name]
         rng.shuffle(pool)
         pool.sort(key=lambda q: len(q.answers) < 2)
-        chosen += pool[: shares.get(name, 0)]
+        chosen += pool[slice(*shares.get(name, (0, 0)))]
     return chosen
 
 
@@ -191,6 +202,12 @@ def save_examples(examples: Iterable[Example], path: Path, made_from: str) -> in
             count += 1
     aside.rename(path)
     return count
+
+
+def examples_made_from(path: Path) -> str:
+    """What the examples of a file were made from."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return str(json.loads(next(file)).get("made_from"))
 
 
 def load_examples(path: Path, made_from: str) -> list[Example]:

@@ -22,15 +22,11 @@ from rtv_core.training.losses import mean_where, relevance_loss
 from rtv_core.training.verifier import SECOND_STAGE, Group, VerifierPlan, plan_verifier
 
 __all__ = [
-    "RERANKER_PLAN",
     "listwise_loss",
     "ranking_losses",
     "rerank_losses",
     "train_reranker",
 ]
-
-RERANKER_PLAN = VerifierPlan(unanswered=0.0)
-"""As the verifier's, but with the answering passages always there: without one there is nothing to rank."""
 
 
 def train_reranker(
@@ -44,7 +40,7 @@ def train_reranker(
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, object]:
     """Train encoder and relevance head in place; returns what goes into the card."""
-    plan = plan or RERANKER_PLAN
+    plan = plan or VerifierPlan(unanswered=0.0)
     torch.manual_seed(plan.seed)
     steps = plan_verifier(examples, passages, plan)
     run_steps(

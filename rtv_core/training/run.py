@@ -16,7 +16,15 @@ from rtv_core.reading.weights import ReaderCard, blank_network, input_form, load
 from rtv_core.records import Passage
 from rtv_core.retrieval.dense import SentenceEncoder
 from rtv_core.retrieval.index import Index, open_index
-from rtv_core.training.examples import Example, build_examples, load_examples, sample_sources, save_examples
+from rtv_core.training.courses import RECALLER_COURSES, VERIFIER_COURSES, Course, Share
+from rtv_core.training.examples import (
+    Example,
+    build_examples,
+    examples_made_from,
+    load_examples,
+    sample_sources,
+    save_examples,
+)
 from rtv_core.training.loop import LoopSettings
 from rtv_core.training.recaller import RecallerPlan, train_recaller
 from rtv_core.training.sources import held_out_contexts, read_sources
@@ -30,19 +38,8 @@ __all__ = [
     "run_recaller",
     "run_verifier",
     "verifier_from",
+    "with_stage",
 ]
-
-SHARES = {
-    "squad": 6000,
-    "squad-2.0": 2500,
-    "nq": 9999,
-    "quoref": 1200,
-    "multispanqa": 999,
-    "ambignq": 99999,
-    "webquestions": 99999,
-    "re-docred": 2500,
-}
-"""At most so many questions of each set."""
 
 EXAMPLES = "examples.jsonl.gz"
 
@@ -52,12 +49,30 @@ log = logging.getLogger(__name__)
 
 
 def run_recaller(
-    data: Path, index: Path, out: Path, plan: RecallerPlan | None = None, progress: Progress | None = None
+    data: Path,
+    index: Path,
+    out: Path,
+    course: Course = RECALLER_COURSES["first"],
+    start: Path | None = None,
+    progress: Progress | None = None,
 ) -> None:
-    """Train the recaller from the base model into the folder `out`; started again, it goes on."""
-    opened, passages, examples = open_training(data, index, out)
-    known = {"shares": SHARES, "corpus_sha256": opened.manifest.corpus_sha256}
-    recaller_from_base(examples, passages, out, plan or RecallerPlan(), progress, known)
+    """Train the recaller into the folder `out`, from the base model or the reader in `start`.
+
+    Started again, it goes on.
+    """
+    begun = load_network(start) if start else None
+    opened, passages, examples = open_training(data, index, out, course.shares, start)
+    known = {"shares": dict(course.shares), "corpus_sha256": opened.manifest.corpus_sha256}
+    if begun is None:
+        recaller_from_base(examples, passages, out, course.plan, progress, known)
+        return
+    network, card = begun
+    facts = train_recaller(
+        network, input_form(card), examples, passages, out, course.plan, course.loop, progress
+    )
+    facts |= {"plan": asdict(course.plan)} | known
+    # What was learned for verification no longer fits the states.
+    save_network(network, with_stage(card, "recaller", facts), out)
 
 
 def run_verifier(
@@ -65,14 +80,14 @@ def run_verifier(
     index: Path,
     start: Path,
     out: Path,
-    plan: VerifierPlan | None = None,
+    course: Course = VERIFIER_COURSES["first"],
     progress: Progress | None = None,
 ) -> None:
     """Train recaller and verifier together from the recaller in `start`; started again, it goes on."""
     recaller = load_network(start)
-    opened, passages, examples = open_training(data, index, out, start)
-    known = {"corpus_sha256": opened.manifest.corpus_sha256}
-    verifier_from(recaller, examples, passages, out, plan or VerifierPlan(), None, progress, known)
+    opened, passages, examples = open_training(data, index, out, course.shares, start)
+    known = {"shares": dict(course.shares), "corpus_sha256": opened.manifest.corpus_sha256}
+    verifier_from(recaller, examples, passages, out, course.plan, course.loop, progress, known)
 
 
 def recaller_from_base(
@@ -88,7 +103,7 @@ def recaller_from_base(
     network, card = blank_network()
     facts = train_recaller(network, input_form(card), examples, passages, out, plan, progress=progress)
     facts |= {"plan": asdict(plan)} | dict(known or {})
-    save_network(network, replace(card, stage="recaller", training={"recaller": facts}), out)
+    save_network(network, with_stage(card, "recaller", facts), out)
 
 
 def verifier_from(
@@ -105,16 +120,25 @@ def verifier_from(
     network, card = recaller
     facts = train_verifier(network, input_form(card), examples, passages, out, plan, loop, progress)
     facts |= {"plan": asdict(plan)} | dict(known or {})
-    training = (card.training or {}) | {"verifier": facts}
-    save_network(network, replace(card, stage="verifier", training=training), out)
+    save_network(network, with_stage(card, "verifier", facts), out)
 
 
-def prepare_examples(data: Path, index: Index, encoder: SentenceEncoder, path: Path) -> list[Example]:
+def with_stage(card: ReaderCard, stage: str, facts: Mapping[str, object]) -> ReaderCard:
+    """The card after one more stage, without a calibration: the stages before are kept, a number each."""
+    training = dict(card.training or {})
+    training.pop("calibration", None)
+    times = sum(name.split()[0] == stage for name in training)
+    name = f"{stage} {times + 1}" if times else stage
+    return replace(card, stage=stage, calibration=None, training=training | {name: facts})
+
+
+def prepare_examples(
+    data: Path, index: Index, encoder: SentenceEncoder, path: Path, shares: Mapping[str, Share]
+) -> list[Example]:
     """The training examples over an index, made once and kept at `path`."""
-    manifest = index.manifest
-    made_from = to_json([manifest.corpus_sha256, manifest.encoder_fingerprint, SHARES, _sizes(data)])
+    made_from = _made_from(data, index, shares)
     if not path.exists():
-        questions = sample_sources(read_sources(data), SHARES, seed=1)
+        questions = sample_sources(read_sources(data), shares, seed=1)
         log.info("Retrieving passages for %s training questions.", f"{len(questions):,}")
         path.parent.mkdir(parents=True, exist_ok=True)
         examples = build_examples(
@@ -126,18 +150,27 @@ def prepare_examples(data: Path, index: Index, encoder: SentenceEncoder, path: P
 
 
 def open_training(
-    data: Path, index: Path, out: Path, start: Path | None = None
+    data: Path, index: Path, out: Path, shares: Mapping[str, Share], start: Path | None = None
 ) -> tuple[Index, list[Passage], list[Example]]:
-    """The index, its passages and the examples over it: those of `start`, or `out`'s own."""
+    """The index, its passages and the examples over it: those of `start` if they are the same, else own."""
     if not data.is_dir():
         raise MissingError(
             f"There is no folder {str(data)!r}. Name the one with the training sets by --data."
         )
     encoder = SentenceEncoder()
     opened = open_index(index, encoder.fingerprint)
-    made = start is not None and (start / EXAMPLES).exists()
-    examples = prepare_examples(data, opened, encoder, (start if made else out) / EXAMPLES)
-    return opened, _passages(opened), examples
+    path = out / EXAMPLES
+    if start is not None and not path.exists():
+        kept = start / EXAMPLES
+        if kept.exists() and examples_made_from(kept) == _made_from(data, opened, shares):
+            path = kept
+    return opened, _passages(opened), prepare_examples(data, opened, encoder, path, shares)
+
+
+def _made_from(data: Path, index: Index, shares: Mapping[str, Share]) -> str:
+    """What examples are made from: corpus, encoder, shares, and the sets at hand."""
+    manifest = index.manifest
+    return to_json([manifest.corpus_sha256, manifest.encoder_fingerprint, dict(shares), _sizes(data)])
 
 
 def _sizes(data: Path) -> list[tuple[str, int]]:

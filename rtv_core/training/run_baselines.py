@@ -16,11 +16,11 @@ from rtv_core.retrieval.dense import SentenceEncoder
 from rtv_core.retrieval.hybrid import HybridRetriever
 from rtv_core.retrieval.index import open_index
 from rtv_core.settings import RetrieverSettings
+from rtv_core.training.courses import VERIFIER_COURSES, Course
 from rtv_core.training.joint_reader import train_joint_reader
-from rtv_core.training.reranker import RERANKER_PLAN, train_reranker
-from rtv_core.training.run import Progress, open_training
+from rtv_core.training.reranker import train_reranker
+from rtv_core.training.run import Progress, open_training, with_stage
 from rtv_core.training.tau import ChosenTau, choose_tau
-from rtv_core.training.verifier import VerifierPlan
 
 __all__ = ["run_joint_reader", "run_reranker", "run_tau"]
 
@@ -30,11 +30,12 @@ def run_reranker(
     index: Path,
     start: Path,
     out: Path,
-    plan: VerifierPlan | None = None,
+    course: Course = VERIFIER_COURSES["again"],
     progress: Progress | None = None,
 ) -> None:
     """Train a reranker from the recaller in `start`; started again, it goes on."""
-    _run(train_reranker, RERANKER, data, index, start, out, plan or RERANKER_PLAN, progress)
+    # Without an answering passage there is nothing to rank.
+    _run(train_reranker, RERANKER, data, index, start, out, course.changed(unanswered=0.0), progress)
 
 
 def run_joint_reader(
@@ -43,7 +44,7 @@ def run_joint_reader(
     start: Path,
     out: Path,
     concatenated: bool = False,
-    plan: VerifierPlan | None = None,
+    course: Course = VERIFIER_COURSES["again"],
     progress: Progress | None = None,
 ) -> None:
     """Train a joint reader from the recaller in `start`; started again, it goes on."""
@@ -52,7 +53,7 @@ def run_joint_reader(
         return train_joint_reader(*given, concatenated=concatenated)
 
     stage = CONCATENATED if concatenated else JOINT
-    _run(train, stage, data, index, start, out, plan or VerifierPlan(), progress)
+    _run(train, stage, data, index, start, out, course, progress)
 
 
 def run_tau(
@@ -97,13 +98,12 @@ def _run(
     index: Path,
     start: Path,
     out: Path,
-    plan: VerifierPlan,
+    course: Course,
     progress: Progress | None,
 ) -> None:
     network, card = load_network(start)
-    opened, passages, examples = open_training(data, index, out, start)
-    facts = train(network, input_form(card), examples, passages, out, plan, None, progress)
-    facts |= {"plan": asdict(plan), "corpus_sha256": opened.manifest.corpus_sha256}
-    training = (card.training or {}) | {stage: facts}
+    opened, passages, examples = open_training(data, index, out, course.shares, start)
+    facts = train(network, input_form(card), examples, passages, out, course.plan, course.loop, progress)
+    facts |= {"plan": asdict(course.plan), "corpus_sha256": opened.manifest.corpus_sha256}
     # Competing answers have small scores; until a tau is chosen on dev this one is a guess.
-    save_network(network, replace(card, stage=stage, calibration=None, tau=0.1, training=training), out)
+    save_network(network, replace(with_stage(card, stage, facts), tau=0.1), out)

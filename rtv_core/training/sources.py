@@ -2,7 +2,7 @@
 
 `--data DIR` holds them under these paths; a set that is absent is left out, with a warning:
 
-    reading/squad/train-v1.1.json.gz              SQuAD 1.1 train
+    reading/squad/train-v1.1.json.gz              SQuAD 1.1 train; answers that are lists, part by part
     reading/squad/dev-v2.0.json.gz                SQuAD 2.0 dev: only the questions without an answer
     reading/nq-oracle/nq-open-oracle.jsonl.gz     NQ-open dev with gold passages: only questions of odd SHA-1
     reading/quoref/{official,in_house}-QUOREF-valid.json.gz
@@ -27,6 +27,7 @@ from typing import Any
 import regex
 
 from rtv_core.errors import MissingError
+from rtv_core.training.lists import list_parts
 
 __all__ = ["SourceQuestion", "held_out_contexts", "held_out_nq", "near_any", "read_sources"]
 
@@ -139,8 +140,14 @@ def _squad(data: Path) -> Iterator[SourceQuestion]:
     for article in _load(data / "reading/squad/train-v1.1.json.gz")["data"]:
         for paragraph in article["paragraphs"]:
             for qa in paragraph["qas"]:
-                if answers := tuple(dict.fromkeys(a["text"].strip() for a in qa["answers"])):
-                    yield SourceQuestion("squad", qa["question"], (answers,), paragraph["context"], False)
+                question, context = qa["question"], paragraph["context"]
+                if not (answers := tuple(dict.fromkeys(a["text"].strip() for a in qa["answers"]))):
+                    continue
+                if parts := list_parts(question, answers[0]):
+                    several = tuple((part,) for part in dict.fromkeys(parts))
+                    yield SourceQuestion("squad-lists", question, several, context, False)
+                else:
+                    yield SourceQuestion("squad", question, (answers,), context, False)
 
 
 def _squad_unanswerable(data: Path) -> Iterator[SourceQuestion]:
