@@ -28,15 +28,17 @@ from benchmarks.systems import System
 from benchmarks.table import cell, markdown
 from rtv_core.cli.options import progress_bar
 from rtv_core.errors import InputError, RtvError
-from rtv_core.factory import load_models
+from rtv_core.factory import Models, load_models
+from rtv_core.pipeline import Pipeline
 from rtv_core.reading.weights import CARD, load_network, read_card
 from rtv_core.records import Passage
-from rtv_core.settings import load_settings
+from rtv_core.settings import Settings, load_settings
 from rtv_core.training.courses import VERIFIER_COURSES
 from rtv_core.training.examples import Example
 from rtv_core.training.recaller import RecallerPlan
 from rtv_core.training.run import open_training, recaller_from_base, verifier_from
 from rtv_core.training.verifier import SECOND_STAGE, VerifierPlan
+from rtv_core.verify.embedded import RereadingVerifier
 
 __all__ = ["VARIANTS", "Variant", "cross_validated", "main", "render", "thinned"]
 
@@ -94,7 +96,9 @@ VARIANTS = (
     Variant("no unanswered questions for the verifier", verifier=replace(VERIFIER, unanswered=0.0)),
     Variant("random wrong candidates", verifier=replace(VERIFIER, own_candidates=False)),
     Variant("verifier on a frozen encoder", frozen=True),
+    Variant("evidence read again for each candidate", verifier=replace(VERIFIER, reread=True, invalid=4)),
 )
+"""The last one has fewer wrong candidates in training, for each of them is read with all its evidence."""
 
 
 @click.command()
@@ -116,13 +120,22 @@ def main(data: Path, index: Path, out: Path, names: str, overrides: tuple[str, .
                 train(variant, examples, passages, out, weights[variant])
         rows = {}
         for variant in chosen:
-            pipeline = load_models(index, weights[variant]).pipeline(settings)
+            pipeline = asking(variant, load_models(index, weights[variant]), settings)
             rows[variant.name] = collect(pipeline, questions, RowFile(out / variant.folder / "dev.jsonl"))
     except RtvError as error:
         raise click.ClickException(str(error)) from error
     found = {name: figures(own) for name, own in rows.items()}
     steps = {variant.name: _steps(weights[variant]) for variant in chosen}
     print(render(found, steps), end="")
+
+
+def asking(variant: Variant, models: Models, settings: Settings) -> Pipeline:
+    """The pipeline of a trained variant."""
+    pipeline = models.pipeline(settings)
+    if not variant.verifier.reread:
+        return pipeline
+    verifier = RereadingVerifier(models.reader.under(settings.reader.backend), models.card.calibration)
+    return replace(pipeline, verifier=verifier)
 
 
 def choose(names: str) -> list[Variant]:

@@ -58,10 +58,11 @@ def test_each_variant_differs_from_the_whole_training_in_its_own_part_alone() ->
         ["unanswered"],
         ["own_candidates"],
         ["frozen"],
+        ["invalid", "reread"],
     ]
     assert len({variant.folder for variant in VARIANTS}) == len(VARIANTS)
     sharing = [variant for variant in VARIANTS if variant.first_stage == whole.first_stage]
-    assert len(sharing) == 4  # the whole, and three that only change the second stage
+    assert len(sharing) == 5  # the whole, and four that only change the second stage
 
 
 def test_the_whole_training_is_always_among_the_chosen() -> None:

@@ -61,7 +61,7 @@ from rtv_core.training.verifier import (
     train_verifier,
     verify_losses,
 )
-from rtv_core.verify.embedded import EmbeddedVerifier
+from rtv_core.verify.embedded import EmbeddedVerifier, RereadingVerifier
 
 # Sources: the public sets
 
@@ -1106,6 +1106,31 @@ def test_candidates_may_be_known_answers_and_random_spans_instead_of_proposals()
         drawn.append(losses["verify"].item())
     assert drawn[0] == drawn[1] != drawn[2]
     assert all(2 <= count <= 2 * RANDOM_SPANS + len(group.spans[0]) for count in seen)
+
+
+def test_a_candidate_whose_evidence_is_read_anew_is_taught_what_it_is_scored_by():
+    network, _, form = tiny_network()
+    group = group_of(0, PASSAGES[8], PASSAGES[9])
+    facts, labels = [], []
+
+    def cross_entropy(logits, target):
+        facts.append((logits[:, 0] - logits[:, 1]).detach())
+        labels.append(target)
+        return logits.sum()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.nn.functional, "cross_entropy", cross_entropy)
+        losses = verify_losses(network, form, [group], 1000, random.Random(0), reread=True)
+    losses["verify"].backward()
+    assert network.encoder.encoder.layer[0].attention.self.query.weight.grad.abs().sum() > 0
+    reader = Reader(network, form)
+    readings = ExtractiveRecaller(reader).recall(group.question, group.hits)
+    candidates = unite(group.hits, readings, RecallerSettings(relevance=0.0, span=0.0, candidates=60))
+    dense = [hit.dense for hit in group.hits]
+    evidence = [rank_evidence(c, "", group.hits, dense, "strict") for c in candidates]
+    scored = RereadingVerifier(reader).calibration_facts(group.question, evidence)[-1, :, 0]
+    assert sorted(facts[0].tolist()) == pytest.approx(sorted(scored.tolist()), abs=1e-4)
+    assert int((labels[0] == 0).sum()) == len(ANSWERS[0])
 
 
 def test_spans_that_compete_for_one_answer_have_the_loss_of_a_choice():

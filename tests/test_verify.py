@@ -10,7 +10,7 @@ from rtv_core.protocols import Verifier
 from rtv_core.reading.network import ALL_TOTALS
 from rtv_core.recall.extractive import ExtractiveRecaller
 from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, EvidencePassage, Passage
-from rtv_core.verify.embedded import EmbeddedVerifier, evidence_slots, verifier_input
+from rtv_core.verify.embedded import EmbeddedVerifier, RereadingVerifier, evidence_slots, verifier_input
 
 QUESTION = QUESTIONS[0]
 HITS = hits_of(PASSAGES)
@@ -213,6 +213,38 @@ def test_verified_again_or_after_a_full_cache_a_candidate_scores_the_same(verifi
     assert score(verifier, BODIES[1]) == score(verifier, BODIES[1])
     forgetful = EmbeddedVerifier(sharp_reader(cache_bytes=1))
     assert score(forgetful, BODIES[1]) == pytest.approx(score(verifier, BODIES[1]), abs=5e-6)
+
+
+# Reading anew
+
+
+def test_read_anew_each_candidate_has_its_passages_with_itself_behind_the_question(monkeypatch):
+    reader = sharp_reader()
+    asked = []
+    read = reader.read
+    monkeypatch.setattr(reader, "read", lambda q, passages: asked.append((q, passages)) or read(q, passages))
+    verdicts = RereadingVerifier(reader).verify(QUESTION, BODIES)
+    assert [question for question, _ in asked] == [f"{QUESTION} {body.candidate.answer}" for body in BODIES]
+    for (_, passages), body in zip(asked, BODIES, strict=True):
+        assert [p.text for p in passages] == [p.hit.passage.text for p in body.passages]
+    once = EmbeddedVerifier(reader).verify(QUESTION, BODIES)
+    assert all(a.p_right != b.p_right for a, b in zip(verdicts, once, strict=True))
+    assert all(sum(verdict.weights) == pytest.approx(1) for verdict in verdicts)
+
+
+def test_read_anew_the_other_candidates_of_a_call_change_nothing():
+    verifier = RereadingVerifier(sharp_reader())
+    together = verifier.verify(QUESTION, BODIES)
+    for verdict, body in zip(together, BODIES, strict=True):
+        assert list(verdict.p_right) == pytest.approx(score(verifier, body), abs=5e-6)
+
+
+def test_read_anew_with_nothing_behind_the_question_a_candidate_scores_as_read_once(monkeypatch):
+    monkeypatch.setattr("rtv_core.verify.embedded.evidence_query", lambda question, candidate: question)
+    reader = sharp_reader()
+    for body in BODIES:
+        expected = score(EmbeddedVerifier(reader), body)
+        assert score(RereadingVerifier(reader), body) == pytest.approx(expected, abs=5e-6)
 
 
 # What goes in

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from torch import Tensor
 
 from rtv_core.evidence import evidence_query, rank_evidence
 from rtv_core.reading.form import InputForm, Pair, pad
-from rtv_core.reading.network import ReaderNetwork
+from rtv_core.reading.network import ReaderNetwork, VerifierInput
 from rtv_core.recall.extractive import propose_spans
 from rtv_core.recall.merge import unite
 from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, Hit, Passage, Reading, Span
@@ -36,7 +36,7 @@ from rtv_core.training.losses import (
     span_loss,
     span_targets,
 )
-from rtv_core.verify.embedded import evidence_slots, verifier_input
+from rtv_core.verify.embedded import evidence_slots, reread_evidence, verifier_input
 
 __all__ = ["SECOND_STAGE", "Group", "VerifierPlan", "plan_verifier", "train_verifier", "verify_losses"]
 
@@ -56,7 +56,8 @@ class VerifierPlan:
     of a question that only seems to be answered nothing ever is.
     `shares` is how many questions of each set are seen, `repeats` how often. For comparison: with
     `single_span` the spans of a passage compete; without `own_candidates` the candidates are known answers
-    and spans drawn at random, not the recaller's proposals.
+    and spans drawn at random, not the recaller's proposals; with `reread` the evidence is read again for each
+    candidate (see `RereadingVerifier`).
     """
 
     passages: int = 12
@@ -76,6 +77,7 @@ class VerifierPlan:
     repeats: tuple[tuple[str, int], ...] = (("multispanqa", 4), ("nq", 2))
     single_span: bool = field(default=False, repr=False)
     own_candidates: bool = field(default=True, repr=False)
+    reread: bool = field(default=False, repr=False)
     seed: int = 2
 
 
@@ -154,6 +156,7 @@ def verify_losses(
     rng: random.Random,
     single_span: bool = False,
     own_candidates: bool = True,
+    reread: bool = False,
 ) -> dict[str, Tensor]:
     """Span and relevance loss of every passage read, and the verifier's cross-entropy, of a few questions."""
     pairs = [form.pairs(group.question, [hit.passage])[0] for group in groups for hit in group.hits]
@@ -185,10 +188,13 @@ def verify_losses(
         evidence, right = _thin(evidence, right, invalid, rng)
         if not evidence:
             continue
-        at = {hit.passage.id: i * tokens for hit, i in zip(group.hits, rows, strict=True)}
-        own = {hit.passage.id: pairs[i] for hit, i in zip(group.hits, rows, strict=True)}
-        slots = evidence_slots(evidence, own)
-        x = verifier_input(network, form, group.question, evidence, slots, group.k, flat, at)
+        if reread:
+            x = _read_again(network, form, group, evidence)
+        else:
+            at = {hit.passage.id: i * tokens for hit, i in zip(group.hits, rows, strict=True)}
+            own = {hit.passage.id: pairs[i] for hit, i in zip(group.hits, rows, strict=True)}
+            slots = evidence_slots(evidence, own)
+            x = verifier_input(network, form, group.question, evidence, slots, group.k, flat, at)
         logits.append(network.verify(x)[0])
         labels += right
     if logits:
@@ -196,6 +202,25 @@ def verify_losses(
         target = torch.tensor([0 if right else 1 for right in labels])
         losses["verify"] = 2.0 * torch.nn.functional.cross_entropy(torch.cat(logits), target)
     return losses
+
+
+def _read_again(
+    network: ReaderNetwork, form: InputForm, group: Group, evidence: Sequence[Evidence]
+) -> VerifierInput:
+    """The verifier's input from states that are read for each candidate, as `RereadingVerifier` does."""
+    apart = reread_evidence([replace(body, passages=body.passages[: group.k]) for body in evidence])
+    own = {
+        passage.hit.passage.id: form.pairs(
+            evidence_query(group.question, body.candidate), [passage.hit.passage]
+        )[0]
+        for body in apart
+        for passage in body.passages
+    }
+    ids, mask, segments = (torch.from_numpy(part) for part in pad(list(own.values())))
+    hidden = network.encode(ids, mask, segments)
+    at = {name: row * hidden.shape[1] for row, name in enumerate(own)}
+    slots = evidence_slots(apart, own)
+    return verifier_input(network, form, group.question, apart, slots, group.k, hidden.flatten(0, 1), at)
 
 
 @torch.no_grad()
@@ -298,7 +323,9 @@ def train_verifier(
         # Seeded by the step, so that a resumed run draws what an unbroken one would have drawn.
         number, groups = step
         rng = random.Random(f"{plan.seed}-{number}")
-        return verify_losses(network, form, groups, plan.invalid, rng, plan.single_span, plan.own_candidates)
+        return verify_losses(
+            network, form, groups, plan.invalid, rng, plan.single_span, plan.own_candidates, plan.reread
+        )
 
     run_steps(network, steps, losses, folder, loop or SECOND_STAGE, progress, plan_name(plan))
     return {

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from rtv_core.evidence import evidence_query
 from rtv_core.reading.form import InputForm, Pair
 from rtv_core.reading.network import (
     ALL_TOTALS,
@@ -18,11 +19,18 @@ from rtv_core.reading.network import (
     ReaderNetwork,
     VerifierInput,
 )
-from rtv_core.reading.reader import Reader
+from rtv_core.reading.reader import Reader, States
 from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, EvidencePassage, Verdict
 from rtv_core.text import covers_any, find_answer
 
-__all__ = ["EmbeddedVerifier", "Slot", "evidence_slots", "verifier_input"]
+__all__ = [
+    "EmbeddedVerifier",
+    "RereadingVerifier",
+    "Slot",
+    "evidence_slots",
+    "reread_evidence",
+    "verifier_input",
+]
 
 MENTIONS_A_PASSAGE = 4
 
@@ -70,11 +78,10 @@ class EmbeddedVerifier:
 
     def _read(self, question: str, bodies: Sequence[Evidence]) -> list[tuple[Tensor, Tensor]]:
         """Per evidence size: right minus wrong and totals, (candidates, 1 + totals), and attention shares."""
-        passages = {p.hit.passage.id: p.hit.passage for body in bodies for p in body.passages}
-        read = self._reader.read(question, list(passages.values()))
-        pairs = {name: states.pair for name, states in zip(passages, read, strict=True)}
-        hidden, at, start = torch.cat([states.hidden for states in read]).float(), {}, 0
-        for name, states in zip(passages, read, strict=True):
+        bodies, read = self._states(question, bodies)
+        pairs = {name: states.pair for name, states in read.items()}
+        hidden, at, start = torch.cat([states.hidden for states in read.values()]).float(), {}, 0
+        for name, states in read.items():
             at[name], start = start, start + len(states.hidden)
         network, form = self._reader.network, self._reader.form
         slots, found = evidence_slots(bodies, pairs), []
@@ -83,6 +90,45 @@ class EmbeddedVerifier:
             logits, weights, totals = network.verify(x)
             found.append((torch.cat([logits[:, :1] - logits[:, 1:], totals], dim=1), weights))
         return found
+
+    def _states(
+        self, question: str, bodies: Sequence[Evidence]
+    ) -> tuple[Sequence[Evidence], dict[str, States]]:
+        """The evidence, and the states of its passages by their ids."""
+        passages = {p.hit.passage.id: p.hit.passage for body in bodies for p in body.passages}
+        read = self._reader.read(question, list(passages.values()))
+        return bodies, dict(zip(passages, read, strict=True))
+
+
+class RereadingVerifier(EmbeddedVerifier):
+    """Reads the evidence of each candidate anew, with the candidate behind the question.
+
+    For comparison: as a Fusion-in-Decoder verifier does, at |A| x k readings a question. The network must
+    have been trained so (`VerifierPlan.reread`).
+    """
+
+    def _states(
+        self, question: str, bodies: Sequence[Evidence]
+    ) -> tuple[Sequence[Evidence], dict[str, States]]:
+        apart, read = reread_evidence(bodies), {}
+        for body in apart:
+            passages = [p.hit.passage for p in body.passages]
+            states = self._reader.read(evidence_query(question, body.candidate), passages)
+            read |= {passage.id: own for passage, own in zip(passages, states, strict=True)}
+        return apart, read
+
+
+def reread_evidence(bodies: Sequence[Evidence]) -> list[Evidence]:
+    """The evidence with passages of its own for each candidate: their ids begin with its place."""
+    return [
+        replace(body, passages=tuple(_renamed(passage, str(place)) for passage in body.passages))
+        for place, body in enumerate(bodies)
+    ]
+
+
+def _renamed(passage: EvidencePassage, prefix: str) -> EvidencePassage:
+    own = replace(passage.hit.passage, id=f"{prefix} {passage.hit.passage.id}")
+    return replace(passage, hit=replace(passage.hit, passage=own))
 
 
 @dataclass(frozen=True, slots=True)
