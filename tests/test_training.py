@@ -56,6 +56,7 @@ from rtv_core.training.verifier import (
     Group,
     VerifierPlan,
     _candidates,
+    _rehearsed,
     _thin,
     plan_verifier,
     train_verifier,
@@ -1205,6 +1206,27 @@ def test_a_run_that_was_stopped_goes_on_and_ends_as_an_unbroken_one(stage, tmp_p
     assert after == list(range(5, len(steps) + 1))
     assert same_weights(whole, resumed)
     assert not same_weights(whole, tiny_network()[0])
+
+
+def test_what_is_rehearsed_goes_on_after_a_stop_and_changes_the_weights(tmp_path):
+    whole, _ = run("verifier", tmp_path / "whole", rehearsed=2)
+    run("verifier", tmp_path / "broken", stop_after=5, rehearsed=2)
+    resumed, _ = run("verifier", tmp_path / "broken", rehearsed=2)
+    assert same_weights(whole, resumed)
+    assert not same_weights(whole, run("verifier", tmp_path / "without")[0])
+    line = json.loads((tmp_path / "whole/log.jsonl").read_text().splitlines()[0])
+    assert line["rehearsed span"] > 0
+    assert line["rehearsed relevance"] > 0
+
+
+def test_rehearsal_reads_every_example_and_then_begins_anew():
+    plan = replace(VERIFIER, rehearsed=4)
+    batches = _rehearsed(world_examples(), PASSAGES, plan, 50)
+    assert len(batches) == 50
+    assert all(len(batch) <= 4 for batch in batches)
+    assert {item.question for batch in batches for item in batch} == set(QUESTIONS)
+    assert batches == _rehearsed(world_examples(), PASSAGES, plan, 50)
+    assert _rehearsed(world_examples(), PASSAGES, VERIFIER, 50) == []
 
 
 @pytest.mark.parametrize("stage", ["recaller", "verifier"])

@@ -36,6 +36,7 @@ from rtv_core.training.losses import (
     span_loss,
     span_targets,
 )
+from rtv_core.training.recaller import Item, RecallerPlan, plan_recaller, recall_losses
 from rtv_core.verify.embedded import evidence_slots, reread_evidence, verifier_input
 
 __all__ = ["SECOND_STAGE", "Group", "VerifierPlan", "plan_verifier", "train_verifier", "verify_losses"]
@@ -43,6 +44,9 @@ __all__ = ["SECOND_STAGE", "Group", "VerifierPlan", "plan_verifier", "train_veri
 
 RANDOM_SPANS = 10
 """So many wrong candidates of a passage are drawn where none are proposed."""
+
+REHEARSED = 0.3
+"""What the losses of the first stage weigh beside those of the second."""
 
 SECOND_STAGE = LoopSettings(encoder_rate=7e-5, head_rate=6e-4, checkpoint_every=100)
 """How a trained recaller is trained on: to our verifier, and to the baselines that it is compared with."""
@@ -54,7 +58,8 @@ class VerifierPlan:
 
     `unanswered` is the share of questions whose answering passages are taken away, so that nothing is right;
     of a question that only seems to be answered nothing ever is.
-    `shares` is how many questions of each set are seen, `repeats` how often. For comparison: with
+    `shares` is how many questions of each set are seen, `repeats` how often. Each step also reads `rehearsed`
+    pairs as the first stage does, so that reading is not forgotten. For comparison: with
     `single_span` the spans of a passage compete; without `own_candidates` the candidates are known answers
     and spans drawn at random, not the recaller's proposals; with `reread` the evidence is read again for each
     candidate (see `RereadingVerifier`).
@@ -75,6 +80,7 @@ class VerifierPlan:
         ("webquestions", 100),
     )
     repeats: tuple[tuple[str, int], ...] = (("multispanqa", 4), ("nq", 2))
+    rehearsed: int = field(default=0, repr=False)
     single_span: bool = field(default=False, repr=False)
     own_candidates: bool = field(default=True, repr=False)
     reread: bool = field(default=False, repr=False)
@@ -283,6 +289,17 @@ def _random_spans(
     return tuple(Span(start, end, score) for (start, end), score in found.items())
 
 
+def _rehearsed(
+    examples: Sequence[Example], passages: Sequence[Passage], plan: VerifierPlan, steps: int
+) -> list[list[Item]]:
+    """The pairs that each step reads besides: every example in turn, and again if there are few."""
+    if not plan.rehearsed:
+        return []
+    read = RecallerPlan(alpha_neg=0.1, batch=plan.rehearsed, repeats=plan.repeats, seed=plan.seed)
+    batches = plan_recaller(examples, passages, read)
+    return [batches[step % len(batches)] for step in range(steps)]
+
+
 def _is_right(candidate: Candidate, answers: Sequence[Sequence[str]]) -> bool:
     return any(
         same_answer(own, spelling)
@@ -318,14 +335,19 @@ def train_verifier(
     plan = plan or VerifierPlan()
     torch.manual_seed(plan.seed)
     steps = list(enumerate(plan_verifier(examples, passages, plan)))
+    rehearsed = _rehearsed(examples, passages, plan, len(steps))
 
     def losses(step: tuple[int, list[Group]]) -> dict[str, Tensor]:
         # Seeded by the step, so that a resumed run draws what an unbroken one would have drawn.
         number, groups = step
         rng = random.Random(f"{plan.seed}-{number}")
-        return verify_losses(
+        found = verify_losses(
             network, form, groups, plan.invalid, rng, plan.single_span, plan.own_candidates, plan.reread
         )
+        if rehearsed:
+            again = recall_losses(network, form, rehearsed[number], plan.single_span)
+            found |= {f"rehearsed {name}": REHEARSED * value for name, value in again.items()}
+        return found
 
     run_steps(network, steps, losses, folder, loop or SECOND_STAGE, progress, plan_name(plan))
     return {
