@@ -9,6 +9,7 @@ import pytest
 import torch
 from tiny import ANSWERS, PASSAGES, QUESTIONS, tiny_network
 
+from rtv_core.cli.train import command
 from rtv_core.errors import MissingError
 from rtv_core.reading.weights import load_network, read_card, write_card
 from rtv_core.training import run
@@ -28,6 +29,12 @@ def test_a_later_course_reads_questions_of_squad_that_none_before_it_read():
     assert not any(overlap(a, b) for i, a in enumerate(own) for b in own[:i])
     assert not overlap(RECALLER_COURSES["more"].shares["squad-2.0"], FIRST["squad-2.0"])
     assert not overlap(RECALLER_COURSES["more"].shares["quoref"], FIRST["quoref"])
+
+
+def test_the_command_offers_every_course():
+    for name, courses in (("recaller", RECALLER_COURSES), ("verifier", VERIFIER_COURSES)):
+        option = next(p for p in command.commands[name].params if p.name == "course")
+        assert list(option.type.choices) == list(courses)
 
 
 @pytest.mark.parametrize("course", [*RECALLER_COURSES.values(), *VERIFIER_COURSES.values()])

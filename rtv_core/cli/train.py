@@ -48,7 +48,7 @@ def _training_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_training_options
 @click.option(
     "--course",
-    type=click.Choice(["first", "more", "lists"]),
+    type=click.Choice(["first", "more", "lists", "rest"]),
     default="first",
     show_default=True,
     help="What is read: see rtv_core/training/courses.py.",

@@ -4,7 +4,8 @@ recaller "first"   from the base model
 verifier "first"   from that recaller
 recaller "more"    from that reader: questions it has not seen, mostly SQuAD's
 recaller "lists"   from that: answers that are lists, part by part, and more of SQuAD
-verifier "again"   from that: the second stage on other draws, with lists
+recaller "rest"    from that: what is left of SQuAD
+verifier "again"   from that: the second stage on other draws, with lists, and what was read rehearsed
 """
 
 from __future__ import annotations
@@ -79,27 +80,34 @@ RECALLER_COURSES = {
         RecallerPlan(alpha_neg=0.3, repeats=(("multispanqa", 6), ("squad-lists", 2)), seed=6),
         GENTLE,
     ),
+    "rest": Course(
+        {"squad-lists": ALL, "squad": (34_000, ALL[1]), "nq": ALL, "multispanqa": ALL},
+        RecallerPlan(alpha_neg=0.1, repeats=(("multispanqa", 6), ("nq", 2)), seed=8),
+        LoopSettings(encoder_rate=1.2e-4, head_rate=4e-4),
+    ),
 }
 
 VERIFIER_COURSES = {
     "first": Course(FIRST, VerifierPlan(), SECOND_STAGE),
     "again": Course(
-        FIRST | {"squad-lists": ALL},
+        FIRST | {"squad": (0, 26_000), "squad-2.0": ALL, "quoref": ALL, "squad-lists": ALL},
         VerifierPlan(
+            passages=11,
             shares=(
                 ("ambignq", 500),
                 ("multispanqa", 999),
                 ("nq", 9999),
                 ("quoref", 60),
                 ("re-docred", 40),
-                ("squad", 200),
-                ("squad-2.0", 350),
-                ("squad-lists", 1300),
+                ("squad", 150),
+                ("squad-2.0", 500),
+                ("squad-lists", 900),
                 ("webquestions", 100),
             ),
             repeats=(("multispanqa", 4),),
+            rehearsed=8,
             seed=7,
         ),
-        SECOND_STAGE,
+        replace(SECOND_STAGE, encoder_rate=5e-5),
     ),
 }
