@@ -30,7 +30,7 @@ def run_reranker(
     index: Path,
     start: Path,
     out: Path,
-    course: Course = VERIFIER_COURSES["again"],
+    course: Course = VERIFIER_COURSES["first"],
     progress: Progress | None = None,
 ) -> None:
     """Train a reranker from the recaller in `start`; started again, it goes on."""
@@ -44,7 +44,7 @@ def run_joint_reader(
     start: Path,
     out: Path,
     concatenated: bool = False,
-    course: Course = VERIFIER_COURSES["again"],
+    course: Course = VERIFIER_COURSES["first"],
     progress: Progress | None = None,
 ) -> None:
     """Train a joint reader from the recaller in `start`; started again, it goes on."""
