@@ -236,7 +236,8 @@ def draw_session(
         evidence=render.render_empty_evidence("none") if none else SKIP,
         passages=render.render_passages(trace, running),
         session=session,
-        **({} if running else _buttons(running=False)),
+        # With each step anew: of two updates in a row a slow page may lose the first one's buttons.
+        **_buttons(running),
     )
 
 
