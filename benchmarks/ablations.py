@@ -35,9 +35,9 @@ from rtv_core.records import Passage
 from rtv_core.settings import Settings, load_settings
 from rtv_core.training.courses import VERIFIER_COURSES
 from rtv_core.training.examples import Example
-from rtv_core.training.recaller import RecallerPlan
-from rtv_core.training.run import open_training, recaller_from_base, verifier_from
-from rtv_core.training.verifier import SECOND_STAGE, VerifierPlan
+from rtv_core.training.recaller import RecallerPlan, train_recaller
+from rtv_core.training.run import blank_recaller, open_training, train_stage
+from rtv_core.training.verifier import SECOND_STAGE, VerifierPlan, train_verifier
 from rtv_core.verify.embedded import RereadingVerifier
 
 __all__ = ["VARIANTS", "Variant", "cross_validated", "main", "render", "thinned"]
@@ -157,11 +157,17 @@ def train(
     if not (start / CARD).exists():
         click.echo(f"{variant.name}: recaller", err=True)
         with progress_bar("steps") as progress:
-            recaller_from_base(few, passages, start, variant.recaller, progress)
+            begun = blank_recaller(variant.recaller.seed)
+            train_stage(
+                "recaller", train_recaller, begun, few, passages, start, variant.recaller, None, progress
+            )
     click.echo(f"{variant.name}: recaller and verifier", err=True)
     loop = replace(SECOND_STAGE, encoder_rate=0.0) if variant.frozen else SECOND_STAGE
     with progress_bar("steps") as progress:
-        verifier_from(load_network(start), few, passages, weights, variant.verifier, loop, progress)
+        begun = load_network(start)
+        train_stage(
+            "verifier", train_verifier, begun, few, passages, weights, variant.verifier, loop, progress
+        )
 
 
 def thinned(examples: Iterable[Example], sets: Sequence[str] = ()) -> list[Example]:

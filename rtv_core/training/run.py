@@ -32,12 +32,12 @@ from rtv_core.training.verifier import VerifierPlan, train_verifier
 from rtv_core.wire import to_json
 
 __all__ = [
+    "blank_recaller",
     "open_training",
     "prepare_examples",
-    "recaller_from_base",
     "run_recaller",
     "run_verifier",
-    "verifier_from",
+    "train_stage",
     "with_stage",
 ]
 
@@ -60,19 +60,13 @@ def run_recaller(
 
     Started again, it goes on.
     """
-    begun = load_network(start) if start else None
+    begun = load_network(start) if start else blank_recaller(course.plan.seed)
     opened, passages, examples = open_training(data, index, out, course.shares, start)
     known = {"shares": dict(course.shares), "corpus_sha256": opened.manifest.corpus_sha256}
-    if begun is None:
-        recaller_from_base(examples, passages, out, course.plan, progress, known)
-        return
-    network, card = begun
-    facts = train_recaller(
-        network, input_form(card), examples, passages, out, course.plan, course.loop, progress
+    # What was learned for verification no longer fits the states: the card is a recaller's again.
+    train_stage(
+        "recaller", train_recaller, begun, examples, passages, out, course.plan, course.loop, progress, known
     )
-    facts |= {"plan": asdict(course.plan)} | known
-    # What was learned for verification no longer fits the states.
-    save_network(network, with_stage(card, "recaller", facts), out)
 
 
 def run_verifier(
@@ -87,40 +81,43 @@ def run_verifier(
     recaller = load_network(start)
     opened, passages, examples = open_training(data, index, out, course.shares, start)
     known = {"shares": dict(course.shares), "corpus_sha256": opened.manifest.corpus_sha256}
-    verifier_from(recaller, examples, passages, out, course.plan, course.loop, progress, known)
+    train_stage(
+        "verifier",
+        train_verifier,
+        recaller,
+        examples,
+        passages,
+        out,
+        course.plan,
+        course.loop,
+        progress,
+        known,
+    )
 
 
-def recaller_from_base(
+def blank_recaller(seed: int) -> tuple[ReaderNetwork, ReaderCard]:
+    """The base model with heads that start at random, by a seed, and its card."""
+    torch.manual_seed(seed)
+    return blank_network()
+
+
+def train_stage(
+    stage: str,
+    train: Callable[..., dict[str, object]],
+    begun: tuple[ReaderNetwork, ReaderCard],
     examples: Sequence[Example],
     passages: Sequence[Passage],
     out: Path,
-    plan: RecallerPlan,
-    progress: Progress | None = None,
-    known: Mapping[str, object] | None = None,
-) -> None:
-    """Train a recaller from the base model on these examples; weights, and a card with what is `known`."""
-    torch.manual_seed(plan.seed)  # the heads start at random
-    network, card = blank_network()
-    facts = train_recaller(network, input_form(card), examples, passages, out, plan, progress=progress)
-    facts |= {"plan": asdict(plan)} | dict(known or {})
-    save_network(network, with_stage(card, "recaller", facts), out)
-
-
-def verifier_from(
-    recaller: tuple[ReaderNetwork, ReaderCard],
-    examples: Sequence[Example],
-    passages: Sequence[Passage],
-    out: Path,
-    plan: VerifierPlan,
+    plan: RecallerPlan | VerifierPlan,
     loop: LoopSettings | None = None,
     progress: Progress | None = None,
     known: Mapping[str, object] | None = None,
 ) -> None:
-    """Train a recaller on, with its verifier; weights, and a card with what is `known`."""
-    network, card = recaller
-    facts = train_verifier(network, input_form(card), examples, passages, out, plan, loop, progress)
+    """Train a network on, by `train_recaller` or its like; weights, and a card with what is `known`."""
+    network, card = begun
+    facts = train(network, input_form(card), examples, passages, out, plan, loop, progress)
     facts |= {"plan": asdict(plan)} | dict(known or {})
-    save_network(network, with_stage(card, "verifier", facts), out)
+    save_network(network, with_stage(card, stage, facts), out)
 
 
 def with_stage(card: ReaderCard, stage: str, facts: Mapping[str, object]) -> ReaderCard:

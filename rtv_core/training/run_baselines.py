@@ -10,7 +10,7 @@ from rtv_core.baselines.load import CONCATENATED, JOINT, RERANKER, load_baseline
 from rtv_core.baselines.systems import BASELINE_TAUS, Baseline
 from rtv_core.datasets import load_questions
 from rtv_core.errors import InputError
-from rtv_core.reading.weights import CARD, input_form, load_network, read_card, save_network, write_card
+from rtv_core.reading.weights import CARD, load_network, read_card, write_card
 from rtv_core.records import Trace
 from rtv_core.retrieval.dense import SentenceEncoder
 from rtv_core.retrieval.hybrid import HybridRetriever
@@ -19,7 +19,7 @@ from rtv_core.settings import RetrieverSettings
 from rtv_core.training.courses import VERIFIER_COURSES, Course
 from rtv_core.training.joint_reader import train_joint_reader
 from rtv_core.training.reranker import train_reranker
-from rtv_core.training.run import Progress, open_training, with_stage
+from rtv_core.training.run import Progress, open_training, train_stage
 from rtv_core.training.tau import ChosenTau, choose_tau
 
 __all__ = ["run_joint_reader", "run_reranker", "run_tau"]
@@ -103,7 +103,7 @@ def _run(
 ) -> None:
     network, card = load_network(start)
     opened, passages, examples = open_training(data, index, out, course.shares, start)
-    facts = train(network, input_form(card), examples, passages, out, course.plan, course.loop, progress)
-    facts |= {"plan": asdict(course.plan), "corpus_sha256": opened.manifest.corpus_sha256}
+    known = {"corpus_sha256": opened.manifest.corpus_sha256}
     # Competing answers have small scores; until a tau is chosen on dev this one is a guess.
-    save_network(network, replace(with_stage(card, stage, facts), tau=0.1), out)
+    begun = network, replace(card, tau=0.1)
+    train_stage(stage, train, begun, examples, passages, out, course.plan, course.loop, progress, known)
