@@ -34,6 +34,7 @@ __all__ = [
     "same_answer",
     "split_coordinated",
     "tokenize",
+    "without_end_marks",
 ]
 
 COVERAGE_RULES = ("strict", "official")
@@ -165,6 +166,18 @@ def split_coordinated(text: str) -> list[tuple[int, int]]:
     parts.append((at, len(text)))
     parts = [trimmed for start, end in parts if (trimmed := _trim(text, start, end))]
     return [] if len(parts) < 2 else parts
+
+
+def without_end_marks(text: str) -> str:
+    """A phrase without the marks that end it: commas, colons, dashes, and the full stop of a sentence.
+
+    "U.S.", "Jr." and "Inc." keep theirs: a full stop goes only after four letters or a number, and only where
+    it is the one full stop.
+    """
+    short = text.rstrip(" \t\n,;:-–—")
+    if short.endswith(".") and short.count(".") == 1 and regex.search(r"(?:\p{L}{4}|\d)\.$", short):
+        short = short[:-1].rstrip()
+    return short or text
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -53,6 +53,16 @@ def test_spans_come_best_first_with_the_probability_of_their_logit():
     assert [score for _, score in found] == pytest.approx([probability(x) for x in (2.0, 0.5, -1.0)])
 
 
+def test_a_span_ends_before_the_marks_behind_it_and_keeps_the_better_score():
+    found = proposed("red green blue. white", {"blue.": 0.5, "green blue.": 0.2})
+    assert [text for text, _ in found] == ["blue", "green blue"]
+    pair, passage = Pair((0,) * 6, 2, 3, ((0, 4), (4, 5))), Passage("1", "", "blue,")
+    scores = np.full((6, LENGTHS), NOTHING)
+    scores[3, 0], scores[3, 1] = 0.1, 0.9
+    (span,) = propose_spans(scores, pair, passage)
+    assert (span.start, span.end, span.score) == (0, 4, pytest.approx(probability(0.9)))
+
+
 def test_no_span_at_or_under_the_floor_is_proposed():
     logits = {"red": LOWEST_LOGIT, "green": LOWEST_LOGIT + 0.01, "blue": LOWEST_LOGIT - 1}
     assert [text for text, _ in proposed("red green blue", logits)] == ["green"]

@@ -19,6 +19,7 @@ from rtv_core.text import (
     same_answer,
     split_coordinated,
     tokenize,
+    without_end_marks,
 )
 
 
@@ -214,6 +215,28 @@ def test_every_strict_token_lies_where_its_span_says() -> None:
 )
 def test_a_list_in_one_span_is_cut_into_its_parts(text: str, parts: list[str]) -> None:
     assert [text[start:end] for start, end in split_coordinated(text)] == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Neverland.", "Neverland"),
+        ("Safe Haven,", "Safe Haven"),
+        ("in 1945.", "in 1945"),
+        ("the lake –", "the lake"),
+        ("Sønderborg.", "Sønderborg"),
+        ("U.S.", "U.S."),
+        ("Martin Luther King Jr.", "Martin Luther King Jr."),
+        ("Acme Inc.", "Acme Inc."),
+        ("St. Helena.", "St. Helena."),
+        ("What?", "What?"),
+        ("...", "..."),
+        (",", ","),
+        ("", ""),
+    ],
+)
+def test_the_marks_that_end_a_phrase_are_left_out(text: str, left: str) -> None:
+    assert without_end_marks(text) == left
 
 
 WORDS = [

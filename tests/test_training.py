@@ -1035,15 +1035,17 @@ def group_of(i: int, *others: Passage, status: str = "negative") -> Group:
 
 def test_a_passage_that_may_answer_teaches_the_recaller_nothing():
     network, _, form = tiny_network()
-    alone = verify_losses(network, form, [group_of(0)], 10, random.Random(0))
+    alone = verify_losses(network, form, [group_of(0)], VerifierPlan(), random.Random(0))
     unknown = group_of(0, PASSAGES[8], PASSAGES[9], status="unknown")
     known = group_of(0, PASSAGES[8], PASSAGES[9])
-    beside, against = (verify_losses(network, form, [g], 10, random.Random(0)) for g in (unknown, known))
+    beside, against = (
+        verify_losses(network, form, [g], VerifierPlan(), random.Random(0)) for g in (unknown, known)
+    )
     for name in ("span", "relevance"):
         assert beside[name].item() == pytest.approx(alone[name].item(), rel=1e-4)
         assert against[name].item() != pytest.approx(alone[name].item(), rel=1e-3)
     nothing = replace(unknown, statuses=("unknown",) * 3, spans=((),) * 3)
-    losses = verify_losses(network, form, [nothing], 10, random.Random(0))
+    losses = verify_losses(network, form, [nothing], VerifierPlan(), random.Random(0))
     assert (losses["span"].item(), losses["relevance"].item()) == (0, 0)
 
 
@@ -1092,8 +1094,11 @@ def test_a_question_of_which_nothing_is_known_gives_the_verifier_nothing_to_lear
     network, _, form = tiny_network()
     group = group_of(0, PASSAGES[8])
     nothing = replace(group, statuses=("unknown",) * 2, spans=((),) * 2)
-    assert "verify" in verify_losses(network, form, [group], 10, random.Random(0))
-    assert set(verify_losses(network, form, [nothing], 10, random.Random(0))) == {"span", "relevance"}
+    assert "verify" in verify_losses(network, form, [group], VerifierPlan(), random.Random(0))
+    assert set(verify_losses(network, form, [nothing], VerifierPlan(), random.Random(0))) == {
+        "span",
+        "relevance",
+    }
 
 
 def test_candidates_may_be_known_answers_and_random_spans_instead_of_proposals():
@@ -1103,7 +1108,9 @@ def test_candidates_may_be_known_answers_and_random_spans_instead_of_proposals()
     group = group_of(0, PASSAGES[8])
     drawn = []
     for seed in (0, 0, 1):
-        losses = verify_losses(network, form, [group], 1000, random.Random(seed), own_candidates=False)
+        losses = verify_losses(
+            network, form, [group], VerifierPlan(invalid=1000, own_candidates=False), random.Random(seed)
+        )
         drawn.append(losses["verify"].item())
     assert drawn[0] == drawn[1] != drawn[2]
     assert all(2 <= count <= 2 * RANDOM_SPANS + len(group.spans[0]) for count in seen)
@@ -1121,7 +1128,9 @@ def test_a_candidate_whose_evidence_is_read_anew_is_taught_what_it_is_scored_by(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.nn.functional, "cross_entropy", cross_entropy)
-        losses = verify_losses(network, form, [group], 1000, random.Random(0), reread=True)
+        losses = verify_losses(
+            network, form, [group], VerifierPlan(invalid=1000, reread=True), random.Random(0)
+        )
     losses["verify"].backward()
     assert network.encoder.encoder.layer[0].attention.self.query.weight.grad.abs().sum() > 0
     reader = Reader(network, form)
@@ -1146,10 +1155,13 @@ def test_spans_that_compete_for_one_answer_have_the_loss_of_a_choice():
 def test_the_verifier_s_loss_is_the_same_for_questions_together_as_for_each():
     network, _, form = tiny_network()
     groups = [group_of(0, PASSAGES[8]), group_of(3, PASSAGES[9], PASSAGES[10])]
-    together = verify_losses(network, form, groups, 1000, random.Random(0))["verify"]
+    together = verify_losses(network, form, groups, VerifierPlan(invalid=1000), random.Random(0))["verify"]
     counts = []
     network.verifier.register_forward_pre_hook(lambda _, given: counts.append(len(given[0].words)))
-    apart = [verify_losses(network, form, [g], 1000, random.Random(0))["verify"].item() for g in groups]
+    apart = [
+        verify_losses(network, form, [g], VerifierPlan(invalid=1000), random.Random(0))["verify"].item()
+        for g in groups
+    ]
     expected = sum(count * loss for count, loss in zip(counts, apart, strict=True)) / sum(counts)
     assert together.item() == pytest.approx(expected, rel=1e-4)
 

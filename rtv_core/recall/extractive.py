@@ -10,7 +10,7 @@ import torch
 from rtv_core.reading.form import Pair
 from rtv_core.reading.reader import Reader
 from rtv_core.records import Hit, Passage, Reading, Span
-from rtv_core.text import split_coordinated
+from rtv_core.text import split_coordinated, without_end_marks
 
 __all__ = ["ExtractiveRecaller", "propose_spans"]
 
@@ -42,7 +42,7 @@ class ExtractiveRecaller:
 
 
 def propose_spans(scores: np.ndarray, pair: Pair, passage: Passage) -> tuple[Span, ...]:
-    """The best spans of a passage, best first, and the parts of those that are lists.
+    """The best spans of a passage without the marks that end them, best first, and the parts of lists.
 
     scores (tokens, lengths): entry [i, d] is the logit of tokens i to i + d. A part ("Castor" of "Castor and
     Pollux") keeps the score of the whole if that is higher: a list is as good as its parts.
@@ -57,6 +57,7 @@ def propose_spans(scores: np.ndarray, pair: Pair, passage: Passage) -> tuple[Spa
     for index in best[flat[best] > LOWEST_LOGIT]:
         i, length = divmod(int(index), logits.shape[1])
         start, end = pair.characters_of(first + i, first + i + length)
+        end = start + len(without_end_marks(passage.text[start:end]))
         found[start, end] = max(found.get((start, end), -np.inf), float(flat[index]))
     for (start, end), logit in list(found.items()):
         for a, b in split_coordinated(passage.text[start:end]):

@@ -8,6 +8,7 @@ Encoder, examples, groups, number of steps and learning rates are those of the v
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -39,8 +40,11 @@ def train_reranker(
     loop: LoopSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, object]:
-    """Train encoder and relevance head in place; returns what goes into the card."""
-    plan = plan or VerifierPlan(unanswered=0.0)
+    """Train encoder and relevance head in place; returns what goes into the card.
+
+    No question is left unanswered, whatever the plan: without an answering passage there is nothing to rank.
+    """
+    plan = replace(plan or VerifierPlan(), unanswered=0.0)
     torch.manual_seed(plan.seed)
     steps = plan_verifier(examples, passages, plan)
     run_steps(

@@ -30,12 +30,11 @@ def run_reranker(
     index: Path,
     start: Path,
     out: Path,
-    course: Course = VERIFIER_COURSES["first"],
+    course: Course = VERIFIER_COURSES["again"],
     progress: Progress | None = None,
 ) -> None:
     """Train a reranker from the recaller in `start`; started again, it goes on."""
-    # Without an answering passage there is nothing to rank.
-    _run(train_reranker, RERANKER, data, index, start, out, course.changed(unanswered=0.0), progress)
+    _run(train_reranker, RERANKER, data, index, start, out, course, progress)
 
 
 def run_joint_reader(
@@ -44,7 +43,7 @@ def run_joint_reader(
     start: Path,
     out: Path,
     concatenated: bool = False,
-    course: Course = VERIFIER_COURSES["first"],
+    course: Course = VERIFIER_COURSES["again"],
     progress: Progress | None = None,
 ) -> None:
     """Train a joint reader from the recaller in `start`; started again, it goes on."""

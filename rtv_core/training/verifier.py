@@ -158,11 +158,8 @@ def verify_losses(
     network: ReaderNetwork,
     form: InputForm,
     groups: Sequence[Group],
-    invalid: int,
+    plan: VerifierPlan,
     rng: random.Random,
-    single_span: bool = False,
-    own_candidates: bool = True,
-    reread: bool = False,
 ) -> dict[str, Tensor]:
     """Span and relevance loss of every passage read, and the verifier's cross-entropy, of a few questions."""
     pairs = [form.pairs(group.question, [hit.passage])[0] for group in groups for hit in group.hits]
@@ -177,7 +174,7 @@ def verify_losses(
     spans = [span for group in groups for span in group.spans]
     possible, wanted = span_targets(pairs, spans, scores.shape[1], scores.shape[2])
     taught = known & (~relevant | wanted.flatten(1).any(dim=1))
-    loss = single_span_loss if single_span else span_loss
+    loss = single_span_loss if plan.single_span else span_loss
     losses = {
         "span": 0.5 * mean_where(loss(scores, possible, wanted), taught),
         "relevance": 0.5 * mean_where(relevance_loss(relevance, relevant), known),
@@ -189,12 +186,12 @@ def verify_losses(
         rows = range(start, start + len(group.hits))
         start += len(group.hits)
         read = [pairs[i] for i in rows]
-        drawn = None if own_candidates else rng
+        drawn = None if plan.own_candidates else rng
         evidence, right = _candidates(group, read, scores[rows.start : rows.stop], relevance, rows, drawn)
-        evidence, right = _thin(evidence, right, invalid, rng)
+        evidence, right = _thin(evidence, right, plan.invalid, rng)
         if not evidence:
             continue
-        if reread:
+        if plan.reread:
             x = _read_again(network, form, group, evidence)
         else:
             at = {hit.passage.id: i * tokens for hit, i in zip(group.hits, rows, strict=True)}
@@ -341,9 +338,7 @@ def train_verifier(
         # Seeded by the step, so that a resumed run draws what an unbroken one would have drawn.
         number, groups = step
         rng = random.Random(f"{plan.seed}-{number}")
-        found = verify_losses(
-            network, form, groups, plan.invalid, rng, plan.single_span, plan.own_candidates, plan.reread
-        )
+        found = verify_losses(network, form, groups, plan, rng)
         if rehearsed:
             again = recall_losses(network, form, rehearsed[number], plan.single_span)
             found |= {f"rehearsed {name}": REHEARSED * value for name, value in again.items()}
