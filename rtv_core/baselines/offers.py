@@ -20,7 +20,7 @@ from rtv_core.settings import PROFILES, Settings, load_settings
 
 __all__ = ["RECALLER_TAU", "VERDICTS", "Offer", "Pipelines", "Systems", "offers"]
 
-RECALLER_TAU = 0.09
+RECALLER_TAU = 0.18
 """The recaller's best threshold on dev, where its card names none: that of the reader in this repository."""
 
 VERDICTS = "language model's verdicts"
