@@ -38,6 +38,7 @@ from rtv_core.training.examples import Example
 from rtv_core.training.joint_reader import joint_loss, joint_losses, to_concatenate, train_joint_reader
 from rtv_core.training.loop import LoopSettings
 from rtv_core.training.reranker import listwise_loss, rerank_losses, train_reranker
+from rtv_core.training.run import train_stage
 from rtv_core.training.tau import ChosenTau, choose_tau
 from rtv_core.training.verifier import Group, VerifierPlan
 
@@ -434,6 +435,15 @@ def test_eight_questions_are_learned_by_the_reranker(tmp_path):
         for i, question in enumerate(QUESTIONS)
     ]
     assert sum(name == PASSAGES[i].id for i, name in enumerate(first)) >= 7
+
+
+@pytest.mark.parametrize(
+    ("stage", "trainer", "share"), [(RERANKER, train_reranker, 0.0), (JOINT, train_joint_reader, 0.2)]
+)
+def test_a_baseline_s_card_tells_the_plan_that_was_followed(stage, trainer, share, tmp_path):
+    begun = tiny_network()[:2]
+    train_stage(stage, trainer, begun, world_examples(), PASSAGES, tmp_path, PLAN, LOOP)
+    assert read_card(tmp_path).training[stage]["plan"]["unanswered"] == share
 
 
 @pytest.mark.parametrize("stage", [JOINT, CONCATENATED])

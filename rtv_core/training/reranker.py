@@ -8,7 +8,7 @@ Encoder, examples, groups, number of steps and learning rates are those of the v
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -61,6 +61,7 @@ def train_reranker(
         "passages_a_question": plan.passages,
         "steps": len(steps),
         "seed": plan.seed,
+        "plan": asdict(plan),
     }
 
 

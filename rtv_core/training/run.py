@@ -35,6 +35,7 @@ __all__ = [
     "blank_recaller",
     "open_training",
     "prepare_examples",
+    "run_course",
     "run_recaller",
     "run_verifier",
     "train_stage",
@@ -61,12 +62,8 @@ def run_recaller(
     Started again, it goes on.
     """
     begun = load_network(start) if start else blank_recaller(course.plan.seed)
-    opened, passages, examples = open_training(data, index, out, course.shares, start)
-    known = {"shares": dict(course.shares), "corpus_sha256": opened.manifest.corpus_sha256}
     # What was learned for verification no longer fits the states: the card is a recaller's again.
-    train_stage(
-        "recaller", train_recaller, begun, examples, passages, out, course.plan, course.loop, progress, known
-    )
+    run_course("recaller", train_recaller, begun, data, index, start, out, course, progress)
 
 
 def run_verifier(
@@ -78,21 +75,27 @@ def run_verifier(
     progress: Progress | None = None,
 ) -> None:
     """Train recaller and verifier together from the recaller in `start`; started again, it goes on."""
-    recaller = load_network(start)
+    run_course("verifier", train_verifier, load_network(start), data, index, start, out, course, progress)
+
+
+def run_course(
+    stage: str,
+    train: Callable[..., dict[str, object]],
+    begun: tuple[ReaderNetwork, ReaderCard],
+    data: Path,
+    index: Path,
+    start: Path | None,
+    out: Path,
+    course: Course,
+    progress: Progress | None = None,
+) -> None:
+    """Train a network on with what a course reads; the card tells its shares and the corpus.
+
+    `start` is the folder that the network came from, whose examples serve again if they are the same.
+    """
     opened, passages, examples = open_training(data, index, out, course.shares, start)
     known = {"shares": dict(course.shares), "corpus_sha256": opened.manifest.corpus_sha256}
-    train_stage(
-        "verifier",
-        train_verifier,
-        recaller,
-        examples,
-        passages,
-        out,
-        course.plan,
-        course.loop,
-        progress,
-        known,
-    )
+    train_stage(stage, train, begun, examples, passages, out, course.plan, course.loop, progress, known)
 
 
 def blank_recaller(seed: int) -> tuple[ReaderNetwork, ReaderCard]:
@@ -113,10 +116,13 @@ def train_stage(
     progress: Progress | None = None,
     known: Mapping[str, object] | None = None,
 ) -> None:
-    """Train a network on, by `train_recaller` or its like; weights, and a card with what is `known`."""
+    """Train a network on, by `train_recaller` or its like; weights, and a card with what is `known`.
+
+    The card tells the plan that was given, or the one that `train` says it followed instead.
+    """
     network, card = begun
     facts = train(network, input_form(card), examples, passages, out, plan, loop, progress)
-    facts |= {"plan": asdict(plan)} | dict(known or {})
+    facts = {"plan": asdict(plan)} | facts | dict(known or {})
     save_network(network, with_stage(card, stage, facts), out)
 
 

@@ -19,7 +19,7 @@ from rtv_core.settings import RetrieverSettings
 from rtv_core.training.courses import VERIFIER_COURSES, Course
 from rtv_core.training.joint_reader import train_joint_reader
 from rtv_core.training.reranker import train_reranker
-from rtv_core.training.run import Progress, open_training, train_stage
+from rtv_core.training.run import Progress, run_course
 from rtv_core.training.tau import ChosenTau, choose_tau
 
 __all__ = ["run_joint_reader", "run_reranker", "run_tau"]
@@ -101,8 +101,6 @@ def _run(
     progress: Progress | None,
 ) -> None:
     network, card = load_network(start)
-    opened, passages, examples = open_training(data, index, out, course.shares, start)
-    known = {"corpus_sha256": opened.manifest.corpus_sha256}
     # Competing answers have small scores; until a tau is chosen on dev this one is a guess.
     begun = network, replace(card, tau=0.1)
-    train_stage(stage, train, begun, examples, passages, out, course.plan, course.loop, progress, known)
+    run_course(stage, train, begun, data, index, start, out, course, progress)
