@@ -1,7 +1,7 @@
 """Recall-then-verify beside the baselines of the same encoder, data and steps, question by question.
 
-Run: python -m benchmarks.baselines --data DIR --index DIR --reader DIR --out DIR
-         [--reranker DIR] [--concatenated DIR] [--models DIR] [--splits dev,test]
+Run: python -m benchmarks.baselines --data DIR --index DIR --out DIR
+         [--reader DIR [--reranker DIR]] [--concatenated DIR] [--models DIR] [--splits dev,test]
 
 The folders hold what `python -m rtv_core train joint-reader`, `train reranker` and `train joint-reader
 --concatenated` leave. A joint reader ranks passages, too; a reranker of its own is a second network. Rows are
@@ -29,7 +29,7 @@ from benchmarks.rows import Row, RowCandidate, RowFile, collect
 from benchmarks.systems import MAIN, System, verifier_scores
 from rtv_core.baselines.load import load_baselines
 from rtv_core.baselines.systems import BASELINE_TAUS, Baseline
-from rtv_core.errors import MismatchError, RtvError
+from rtv_core.errors import InputError, MismatchError, RtvError
 from rtv_core.factory import MODELS, Models, load_models
 from rtv_core.metrics import Interval, covered_answers, f1_optimal, mrecall_at
 from rtv_core.records import EVIDENCE_SIZES, Question, Trace
@@ -47,7 +47,7 @@ ALL, SEVERAL = "all", "no single passage has all the gold"
 @click.command()
 @click.option("--data", type=click.Path(path_type=Path), required=True)
 @click.option("--index", type=click.Path(path_type=Path), required=True)
-@click.option("--reader", type=click.Path(path_type=Path), required=True)
+@click.option("--reader", type=click.Path(path_type=Path))
 @click.option("--reranker", type=click.Path(path_type=Path))
 @click.option("--concatenated", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True)
@@ -57,7 +57,7 @@ ALL, SEVERAL = "all", "no single passage has all the gold"
 def main(
     data: Path,
     index: Path,
-    reader: Path,
+    reader: Path | None,
     reranker: Path | None,
     concatenated: Path | None,
     out: Path,
@@ -67,6 +67,8 @@ def main(
 ) -> None:
     """Answer what is missing, then print the table."""
     try:
+        if not (reader or concatenated) or (reranker and not reader):
+            raise InputError("Name a joint reader by --reader (a reranker needs one), or --concatenated.")
         settings = load_settings("embedded", overrides)
         baselines = load_baselines(reranker, reader, concatenated, settings.reader.backend)
         loaded = load_models(index, models)

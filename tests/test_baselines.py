@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner
 from encoders import WordEncoder
 from tiny import ANSWERS, PASSAGES, QUESTIONS, candidate_of, hits_of, tiny_network, tiny_reader
 
-from benchmarks.baselines import ALL, MAIN, SEVERAL, baseline_row, collect_baselines, compare, render
+from benchmarks.baselines import ALL, MAIN, SEVERAL, baseline_row, collect_baselines, compare, main, render
 from benchmarks.rows import Row, RowCandidate, RowFile
 from rtv_core.baselines.concatenated import ConcatenatedReader, concatenate
 from rtv_core.baselines.joint import JointReader, log_shares, possible_spans, unite_shares
@@ -634,6 +635,15 @@ def test_the_benchmark_compares_question_by_question_at_dev_s_taus():
     text = render(list(found.values()))
     assert "## test: 2 questions; of 1 no single passage has all the gold" in text
     assert "| joint, by share" in text
+
+
+@pytest.mark.parametrize("given", [[], ["--reranker", "r"], ["--reranker", "r", "--concatenated", "c"]])
+def test_the_benchmark_wants_a_reader_to_compare_with(given, tmp_path):
+    folders = ["--data", str(tmp_path), "--index", str(tmp_path), "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(main, [*folders, *given])
+    assert result.exit_code == 1
+    assert "Name a joint reader by --reader" in result.output
+    assert not (tmp_path / "out").exists()
 
 
 def test_baseline_rows_are_kept_and_only_missing_questions_are_asked(tmp_path):

@@ -39,10 +39,11 @@ def names(*folders: Path) -> tuple[str, ...]:
 def test_the_recaller_alone_is_always_there_with_its_own_threshold(tmp_path: Path) -> None:
     assert names() == ("recaller alone",)
     assert Systems(offers()).get("recaller alone", None).tau == RECALLER_TAU
-    card = save_card(tmp_path / "models", stage="verifier", training={"recaller alone": {"tau": 0.32}})
+    card = save_card(tmp_path / "models", stage="verifier", training={"calibration": {"recaller_tau": 0.32}})
     assert Systems(offers((), card)).get("recaller alone", None).tau == 0.32
-    plain = save_card(tmp_path / "plain", stage="verifier", training=None)
-    assert Systems(offers((), plain)).get("recaller alone", None).tau == RECALLER_TAU
+    for number, training in enumerate((None, {"calibration": {"tau": 0.1}})):
+        plain = save_card(tmp_path / f"plain{number}", stage="verifier", training=training)
+        assert Systems(offers((), plain)).get("recaller alone", None).tau == RECALLER_TAU
 
 
 def test_folders_are_offered_under_the_names_that_their_systems_have(tmp_path: Path) -> None:

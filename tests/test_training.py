@@ -25,7 +25,7 @@ from rtv_core.reading.reader import Reader
 from rtv_core.reading.weights import read_card, save_network, write_card
 from rtv_core.recall.extractive import ExtractiveRecaller
 from rtv_core.recall.merge import unite
-from rtv_core.records import EVIDENCE_SIZES, Passage, Question
+from rtv_core.records import EVIDENCE_SIZES, Hit, Passage, Question, Reading
 from rtv_core.retrieval.index import Index, build_index, open_index
 from rtv_core.settings import RecallerSettings, Settings
 from rtv_core.text import answer_key, same_answer
@@ -1355,6 +1355,16 @@ def test_the_verifier_ranks_the_right_candidates_of_eight_examples_above_wrong_o
 # Calibration
 
 
+class _AnnaRecaller(PatternRecaller):
+    """Surer of Anna than of Bert."""
+
+    def _read(self, hit: Hit) -> Reading:
+        reading = super()._read(hit)
+        text = hit.passage.text
+        spans = (replace(span, score=0.6 if text[span.start] == "A" else 0.3) for span in reading.spans)
+        return replace(reading, spans=tuple(spans))
+
+
 class _FactsVerifier(TableVerifier):
     """Its only fact is the logit of its score, in another unit for each evidence size."""
 
@@ -1377,6 +1387,12 @@ def races(scores: dict[str, float]) -> Pipeline:
 
 
 ANNAS = tuple(f"Anna{j}" for j in range(6))
+
+
+def test_calibration_chooses_a_threshold_for_the_recaller_alone_too():
+    scores = {f"Anna{i}": 0.95 for i in range(6)} | {f"Bert{i}": 0.91 for i in range(6)}
+    pipeline = replace(races(scores), recaller=_AnnaRecaller(r"(Anna|Bert)\d"))
+    assert calibrate(pipeline, asked_of_races()).recaller_tau == 0.3  # the lowest that leaves all Berts out
 
 
 def asked_of_races(answers: Sequence[str] = ANNAS) -> list[Question]:
@@ -1504,11 +1520,11 @@ def test_a_calibration_is_written_into_the_card_beside_what_is_there(tmp_path):
     network, card, _ = tiny_network()
     card = replace(card, stage="verifier", training={"verifier": {"seed": 2}})
     rows = tuple((0.1 * size, 1.5, *(0.01 * i for i in range(ALL_TOTALS))) for size in EVIDENCE_SIZES)
-    applied = Calibration(rows, 0.6, 0.4, 136).applied(card)
+    applied = Calibration(rows, 0.6, 0.4, 136, 0.2).applied(card)
     assert applied.tau == 0.6
     assert applied.training == {
         "verifier": {"seed": 2},
-        "calibration": {"f1": 0.4, "questions": 136, "tau": 0.6},
+        "calibration": {"f1": 0.4, "questions": 136, "tau": 0.6, "recaller_tau": 0.2},
     }
     assert replace(applied, calibration=None, tau=0.5, training=card.training) == card
     save_network(network, card, tmp_path)

@@ -103,8 +103,8 @@ def offers(
 
 def _recaller_tau(models: Path | None) -> float:
     training = _card(models).get("training") if models and (models / CARD).is_file() else None
-    chosen = training.get("recaller alone") if isinstance(training, dict) else None
-    return float(chosen["tau"]) if isinstance(chosen, dict) and "tau" in chosen else RECALLER_TAU
+    chosen = training.get("calibration") if isinstance(training, dict) else None
+    return float(chosen.get("recaller_tau", RECALLER_TAU)) if isinstance(chosen, dict) else RECALLER_TAU
 
 
 def _trained(folders: Mapping[str, Path], backend: str) -> list[Offer]:

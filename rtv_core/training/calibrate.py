@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rtv_core.baselines.systems import RecallerAlone
 from rtv_core.errors import InputError
 from rtv_core.pipeline import Pipeline
 from rtv_core.protocols import Retriever
@@ -28,16 +29,20 @@ UNANSWERED = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """One row per evidence size (see `EmbeddedVerifier`), the tau of best mean F1 on dev, and that F1."""
+    """One row per evidence size (see `EmbeddedVerifier`), the tau of best mean F1 on dev, and that F1.
+
+    `recaller_tau` is the best threshold of the recaller alone, for comparison.
+    """
 
     rows: tuple[tuple[float, ...], ...]
     tau: float
     f1: float
     questions: int
+    recaller_tau: float
 
     def applied(self, card: ReaderCard) -> ReaderCard:
         """The card with these values in it."""
-        facts = {"tau": self.tau, "f1": self.f1, "questions": self.questions}
+        facts = {name: getattr(self, name) for name in ("tau", "f1", "questions", "recaller_tau")}
         training = (card.training or {}) | {"calibration": facts}
         return replace(card, calibration=[list(row) for row in self.rows], tau=self.tau, training=training)
 
@@ -49,8 +54,9 @@ def calibrate(
 
     Each is asked once more over the passages that cover no gold answer, where every candidate is wrong: so
     that the scores also hold where the corpus has no answer (`UNANSWERED`). tau is chosen for the largest
-    evidence size, on the questions as they are. The pipeline's verifier must be an `EmbeddedVerifier`;
-    whether it is calibrated already changes nothing. Raises InputError where nothing can be fitted.
+    evidence size, on the questions as they are, and so is the recaller's own threshold. The pipeline's
+    verifier must be an `EmbeddedVerifier`; whether it is calibrated already changes nothing. Raises
+    InputError where nothing can be fitted.
     """
     traces, facts, unanswered = [], [], []
     for question in questions:
@@ -68,7 +74,8 @@ def calibrate(
         for trace, own in zip(traces, facts, strict=True)
     ]
     chosen = choose_tau(fitted, FINE_TAUS)
-    return Calibration(rows, chosen.tau, chosen.f1, chosen.questions)
+    alone = choose_tau([RecallerAlone().read(trace) for trace in traces], FINE_TAUS)
+    return Calibration(rows, chosen.tau, chosen.f1, chosen.questions, alone.tau)
 
 
 class _WithoutAnswers:
