@@ -2,12 +2,13 @@
 
 Run: python -m benchmarks.ablations --data DIR --index DIR --out DIR [--rows NAME,NAME]
 
-`--data` is laid out as rtv_core.training.sources says. Every variant has the same settings and seeds; how
-many steps they come to follows from the examples that it leaves in, and is in the table. F1 on dev is
-cross-validated: each of five parts of the questions is answered with a scale of the scores and a tau from
-the other four. Each line is one training: the intervals are over questions, not over seeds. Stopped
-and started again, it goes on: weights and rows lie in OUT, a folder a variant, and variants that agree in
-their recaller train it once. Nothing is asked of the test questions.
+`--data` is laid out as rtv_core.training.sources says. The second stage is that of the course "again", but
+for fewer passages a question, no rehearsal and fewer repeats: a variant must take minutes. Every variant has
+the same settings and seeds; how many steps they come to follows from the examples that it leaves in, and is
+in the table. F1 on dev is cross-validated: each of five parts of the questions is answered with a scale of
+the scores and a tau from the other four. Each line is one training: the intervals are over questions, not
+over seeds. Stopped and started again, it goes on: weights and rows lie in OUT, a folder a variant, and
+variants that agree in their recaller train it once. Nothing is asked of the test questions.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ from rtv_core.verify.embedded import RereadingVerifier
 
 __all__ = ["VARIANTS", "Variant", "cross_validated", "main", "render", "thinned"]
 
-THINNING = 12
-"""Every twelfth example of each set is seen."""
+THINNING = 16
+"""Every sixteenth example of each set is seen."""
 
 KEPT = "multispanqa"
 """Its examples are few, and the only ones of their kind: all of them are seen."""
@@ -57,6 +58,9 @@ BUT_LISTS = tuple(name for name in COURSE.shares if name != "squad-lists")
 RECALLER = RecallerPlan()
 VERIFIER = replace(
     COURSE.plan,
+    passages=8,
+    rehearsed=0,
+    repeats=((KEPT, 2),),
     shares=tuple(
         (name, count if name == KEPT else math.ceil(count / THINNING)) for name, count in COURSE.plan.shares
     ),
