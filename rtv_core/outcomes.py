@@ -54,10 +54,11 @@ def given_outcome(answers: Sequence[RunAnswer], question: Question) -> Outcome:
 
 
 def _judged(trace: Trace, settings: VerifierSettings) -> list[RunAnswer]:
-    answers, kept = [], []  # type: list[RunAnswer], list[Candidate]
+    answers, distinct = [], []  # type: list[RunAnswer], list[Candidate]
     for prediction in judge(trace, settings):
         candidate = trace.candidates[prediction.index]
-        repeated = not prediction.accepted and _repeats(candidate, kept)
+        # Whatever tau is: the better one of two repeats passes any tau that the other passes.
+        repeated = not prediction.accepted and _repeats(candidate, distinct)
         answers.append(
             RunAnswer(
                 candidate.answer,
@@ -68,8 +69,8 @@ def _judged(trace: Trace, settings: VerifierSettings) -> list[RunAnswer]:
                 repeated,
             )
         )
-        if prediction.accepted:
-            kept.append(candidate)
+        if not repeated:
+            distinct.append(candidate)
     return answers
 
 

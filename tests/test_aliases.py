@@ -150,6 +150,12 @@ def test_amounts_are_read_with_unit_currency_and_scale() -> None:
     assert digits("one hundred and fifteen home runs") == "115 home runs"
 
 
+@pytest.mark.parametrize("answer", ["5 ½", "6 ft ½", "3 ⅓", "7 ①", "2 m²", "9 µ"])
+def test_no_answer_keeps_a_proposal_from_being_made(answer: str) -> None:
+    for gold in ("5.5", "6 feet", answer):
+        suggest(answer, [[gold]])
+
+
 def test_amounts_are_equal_across_units_and_not_across_currencies() -> None:
     assert same_amount(amount("100 °C"), amount("212 °F"))
     assert same_amount(amount("54 Mbps"), amount("54 Mbit / s"))

@@ -32,7 +32,7 @@ from rtv_core.analysis.missing import (
     missing_answers,
     unjudged_answers,
 )
-from rtv_core.analysis.mistakes import inclusion_of, missed_gold, wrong_predictions
+from rtv_core.analysis.mistakes import inclusion_of, missed_gold, weighed_queues, wrong_predictions
 from rtv_core.analysis.rounds import Round, by_annotator, compare_rounds, on_items, since
 from rtv_core.analysis.rulings import Counting, settle
 from rtv_core.analysis.scores import predictions, question_scores, rescored, run_scores
@@ -166,6 +166,24 @@ def test_a_tie_is_split_and_says_nothing_of_validity() -> None:
     assert (ruling.label, ruling.valid) == ("split", None)
 
 
+def test_an_answer_that_all_call_right_is_right_though_they_split_on_its_kind() -> None:
+    votes = [said("2013", "unlisted", "A"), said("2013", "variant", "B", gold="2012")]
+    wrong = asked(RELEASES, "1995", "2013", "1066")
+    ruling = ruled(*votes).of(wrong, "2013")
+    assert (ruling.label, ruling.valid, ruling.clear) == ("split", True, False)
+    more = ruled(*votes, said("2013", "invalid", "C"), said("2013", "invalid", "D")).of(wrong, "2013")
+    assert (more.label, more.valid) == ("split", None)
+    rulings = ruled(*votes, said("1066", "invalid"))
+    found = right_share([wrong], rulings)
+    assert (found.count, found.of) == (1, 2)
+    # It counts as an answer of its own: two of three predictions right, of four answers wanted.
+    estimate = estimated_scores([wrong], rulings)
+    assert estimate.complete
+    assert (estimate.precision.mean, estimate.recall.mean) == pytest.approx((2 / 3, 2 / 4))
+    scores = rescored([wrong], correct_gold([wrong], rulings).questions)
+    assert headline(scores, estimate, found, 2).corrected.mean == pytest.approx(4 / 7)
+
+
 def test_an_adjudicator_overrules_the_majority() -> None:
     votes = [said("x", "invalid", name) for name in "AB"]
     ruling = one_ruling(
@@ -297,9 +315,31 @@ def test_a_certain_draw_makes_the_weighted_table_the_plain_one() -> None:
         assert (row.weighted.share, row.weighted.low) == pytest.approx((row.plain.share, row.plain.low))
 
 
-def test_an_item_of_two_queues_had_two_chances() -> None:
-    item = QueueItem(0, "trace0", "prediction", "1996", 0.5, "")
-    assert inclusion_of([item], [replace(item, inclusion=0.2)]) == {("prediction", 0, "1996"): 0.6}
+def test_over_all_draws_of_two_queues_every_item_stands_for_itself() -> None:
+    """One queue draws one of three items, unevenly; another one draws two, evenly: all 9 pairs of draws."""
+    names, uneven = ("1", "2", "3"), (0.5, 0.3, 0.2)
+    stands_for = dict.fromkeys(names, 0.0)
+    for name, chance in zip(names, uneven, strict=True):
+        for left in names:
+            one = [QueueItem(0, "trace0", "prediction", name, chance, "")]
+            two = [QueueItem(0, "trace0", "prediction", n, 2 / 3, "") for n in names if n != left]
+            for (_, _, key), inclusion in inclusion_of(one, two).items():
+                stands_for[key] += chance / 3 / inclusion
+    assert stands_for == pytest.approx(dict.fromkeys(names, 1.0))
+
+
+def test_only_queues_judged_to_the_end_weigh_or_else_the_one_judged_furthest() -> None:
+    def queue(*answers: str) -> list[QueueItem]:
+        return [QueueItem(0, "trace0", "prediction", answer, 0.5, "") for answer in answers]
+
+    def weighed(*queues: list[QueueItem], judged: str) -> tuple[int, ...]:
+        return weighed_queues(queues, lambda item: item.answer in judged)
+
+    small, all_of_them = queue("a", "b"), queue("a", "b", "c", "d")
+    assert weighed(small, all_of_them, judged="ab") == (0,)
+    assert weighed(small, all_of_them, judged="abcd") == (0, 1)
+    assert weighed(small, all_of_them, judged="acd") == (1,)
+    assert weighed(small, all_of_them, judged="") == weighed(judged="") == ()
 
 
 # Corrected gold

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rtv_core.analysis.curves import at_tau
 from rtv_core.outcomes import given_outcome, outcome
 from rtv_core.records import (
     Candidate,
@@ -14,12 +15,14 @@ from rtv_core.records import (
     Question,
     RunAnswer,
     RunGold,
+    RunQuestion,
     Source,
     Span,
     Trace,
     Verdict,
 )
-from rtv_core.settings import Settings
+from rtv_core.settings import Settings, VerifierSettings
+from rtv_core.thresholds import answers, judge
 
 TEXTS = ("Rome and Oslo.", "Lima, once called Lima Town.", "Beyonce sang in Bern.")
 HITS = tuple(Hit(Passage(f"p{i}", "", text), 0.5, 0.0, i, None, i) for i, text in enumerate(TEXTS, 1))
@@ -67,6 +70,17 @@ def test_answers_come_best_first_with_score_gold_and_what_repeats() -> None:
         RunAnswer("Rome", ("Rome",), 0.7, False, "Rome", repeats=True),
         RunAnswer("Oslo", ("Oslo",), 0.3, False, "Oslo", repeats=True),
     )
+
+
+def test_a_repeat_is_one_under_any_tau() -> None:
+    trace = _trace(["Oslo", "Rome and Oslo", "Rome"], scores=[0.3, 0.9, 0.7], gold=["Rome", "Oslo"])
+    for tau in (0.1, 0.5, 0.8, 0.95):
+        settings = SETTINGS.with_values({"verifier.tau": tau})
+        assert [answer.repeats for answer in outcome(trace, settings).answers] == [False, True, True]
+    lower = _trace(["Bern", "Rome and Oslo", "Rome"], scores=[0.9, 0.4, 0.3], gold=["Rome"])
+    question = RunQuestion("run", 0, lower.question, "trace", outcome(lower, SETTINGS).answers, ())
+    assert at_tau(question, 0.1) == answers(judge(lower, VerifierSettings(tau=0.1)))
+    assert at_tau(question, 0.1) == ["Bern", "Rome and Oslo"]
 
 
 def test_an_answer_in_other_letters_is_given_though_the_measures_count_it_as_wrong() -> None:

@@ -13,13 +13,16 @@ to sum to the number of wrong predictions (Hájek), which also allows for items 
 they are judged in random order. It is exact once everything is judged, and otherwise unbiased up to the
 interplay of two unjudged predictions of one question, and of the shares with the sample. The interval
 resamples questions, each with its judged items; z may leave 0 to 1, the interval's ends may not.
+
+An answer that annotators agree is right, but not which gold answer it is, counts as an answer of its own: the
+lesser of the gains that it may be.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import comb
 
@@ -132,11 +135,18 @@ def _values(cases: Sequence[_Case], designed: bool) -> np.ndarray | None:
 
 def _case(question: RunQuestion, ruled: Sequence[Ruling], wrong: Sequence[Mistake]) -> _Case:
     given = predictions(question)
+    ruled = [_taken(ruling) for ruling in ruled]
     judged = [m for m in wrong if m.ruling is not None and m.ruling.valid is not None]
     gold = correct_question(question, ruled)[0]
-    others = [[r for r in ruled if r is not m.ruling] for m in judged]
+    others = [[r for r in ruled if r.answer != m.ruling.answer] for m in judged]
     without = [_counts(given, correct_question(question, kept)[0]) for kept in others]
     return _Case(given, gold, judged, len(wrong) - len(judged), _counts(given, gold), without)
+
+
+def _taken(ruling: Ruling) -> Ruling:
+    """The ruling as it counts here: where a right answer's kind is disputed, as an answer of its own."""
+    disputed = not ruling.clear and ruling.valid
+    return replace(ruling, label="unlisted") if disputed else ruling
 
 
 def _counts(given: Sequence[str], gold: Question) -> Gold:

@@ -18,7 +18,7 @@ __all__ = ["Headline", "headline", "right_share"]
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """`corrected` is F1 on corrected gold where every wrong prediction is judged, else the estimate of it.
+    """`corrected` is the estimate of F1 on corrected gold, exact where every wrong prediction is judged.
 
     `so_far` is F1 on the gold corrected so far, `right` the share of judged wrong predictions that are right.
     """
@@ -50,11 +50,10 @@ class Headline:
 
 def headline(scores: Rescored, estimate: Estimate | None, right: Share, wrong: int) -> Headline:
     """From `rescored` scores, `estimated_scores`, `right_share` and the number of wrong predictions."""
-    estimated = estimate is not None and not estimate.complete
+    if estimate is not None:
+        return Headline(scores.raw.f1, scores.corrected.f1, estimate.f1, not estimate.complete, right, wrong)
     corrected = scores.corrected.f1 if right.of else None
-    if estimated:
-        corrected = estimate.f1
-    return Headline(scores.raw.f1, scores.corrected.f1, corrected, estimated, right, wrong)
+    return Headline(scores.raw.f1, scores.corrected.f1, corrected, False, right, wrong)
 
 
 def right_share(

@@ -142,7 +142,7 @@ def unjudged_answers(questions: Sequence[RunQuestion], ids: Set[str], rulings: R
     """How many wrong predictions on the questions of these ids have no clear ruling: they count as found by
     nobody, though some are right."""
     wrong = wrong_predictions([q for q in questions if q.question.id in ids], rulings)
-    return sum(mistake.ruling is None or mistake.ruling.valid is None for mistake in wrong)
+    return sum(mistake.ruling is None or not mistake.ruling.clear for mistake in wrong)
 
 
 def found_by_annotators(judgements: Iterable[Judgement]) -> Found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rtv_core.analysis.rulings import Ruling, Rulings, key_of
@@ -19,13 +19,17 @@ __all__ = [
     "equals_gold",
     "inclusion_of",
     "missed_gold",
+    "weighed_queues",
     "wrong_predictions",
 ]
 
 PREDICTION, GOLD, CANDIDATE = "prediction", "gold", "candidate"
 
 Inclusion = Mapping[tuple[str, int, str], float]
-"""(kind, position, answer key) of each item of a queue, to the probability with which it was drawn."""
+"""(kind, position, answer key) of each item of a queue, to 1 / how many items it stands for.
+
+For one queue that is the probability with which the item was drawn.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +42,30 @@ class Mistake:
     inclusion: float | None
 
 
-def inclusion_of(*queues: Iterable[QueueItem]) -> Inclusion:
-    """The probability with which each item was drawn into one of the queues, taken for independent."""
-    left_out: dict[tuple[str, int, str], float] = defaultdict(lambda: 1.0)
+def inclusion_of(*queues: Sequence[QueueItem]) -> Inclusion:
+    """What each item stands for.
+
+    Of several queues each alone would weigh its items by 1 / probability; their weights are averaged, by the
+    queues' sizes, which stays unbiased whatever the queues have in common (Hartley 1962, multiple frames).
+    """
+    weights: dict[tuple[str, int, str], float] = defaultdict(float)
+    total = sum(map(len, queues))
     for queue in queues:
         for item in queue:
-            left_out[item.kind, item.position, key_of(item.answer)] *= 1 - item.inclusion
-    return {item: 1 - probability for item, probability in left_out.items()}
+            weights[item.kind, item.position, key_of(item.answer)] += len(queue) / total / item.inclusion
+    return {item: 1 / weight for item, weight in weights.items()}
+
+
+def weighed_queues(
+    queues: Sequence[Sequence[QueueItem]], judged: Callable[[QueueItem], bool]
+) -> tuple[int, ...]:
+    """Which queues the judged items are weighed by: those judged to the end, else the one judged furthest.
+
+    What is judged of a queue that others overtook was chosen by those, not by its own draw.
+    """
+    shares = [sum(map(judged, queue)) / len(queue) if queue else 0.0 for queue in queues]
+    ended = tuple(place for place, share in enumerate(shares) if share == 1)
+    return ended or ((shares.index(max(shares)),) if any(shares) else ())
 
 
 def equals_gold(question: RunQuestion, answer: RunAnswer) -> bool:

@@ -122,8 +122,7 @@ def _rulings(
     found, only = [], [0, 0]
     for question in questions:
         own, other = (
-            {key_of(r.answer): r for r in rulings.on(question) if r.valid is not None}
-            for rulings in (first, second)
+            {key_of(r.answer): r for r in rulings.on(question) if r.clear} for rulings in (first, second)
         )
         found += [
             Change(question.position, question.question.text, own[key].answer, own[key], other[key])

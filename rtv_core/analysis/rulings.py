@@ -5,7 +5,8 @@ majority      else more than half of the annotators who were sure
 blind         else the only verdict, if score and gold were hidden from its annotator
 single        else the only verdict, which counts if `Counting.settled_only` is False
 
-Where no verdict has a majority, the ruling's label is "split": it changes nothing and is reported.
+Where no verdict has a majority, the ruling's label is "split": it leaves gold as it is and is reported. The
+answer may be right all the same, in the eyes of a majority that can't agree on which gold answer it is.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class Ruling:
     `label` is a judgement's label or "split". `gold` is the gold answer that a listed answer or a variant
     equals. `supported` tells whether its evidence supports it, None where nobody said or they disagree.
     `basis` is "adjudicated", "majority", "blind" or "single"; `ballots` is how many annotators judged.
+    `right` tells of a split one whether most call the answer right, None where they disagree on that.
     """
 
     answer: str
@@ -60,11 +62,19 @@ class Ruling:
     supported: bool | None = None
     basis: str = "blind"
     ballots: int = 1
+    right: bool | None = None
+
+    @property
+    def clear(self) -> bool:
+        """Whether it says what the answer is: right, and of which kind, or wrong."""
+        return self.label not in (SPLIT, UNSURE)
 
     @property
     def valid(self) -> bool | None:
         """Whether the answer is right; None where that is not known."""
-        return None if self.label in (SPLIT, UNSURE) else self.label in VALID
+        if self.label == SPLIT:
+            return self.right
+        return self.label in VALID if self.clear else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +133,8 @@ def _rule(by_annotator: Mapping[str, Judgement], counting: Counting) -> Ruling |
     meant = _majority([_meaning(j) for j in sure])
     agreeing = [j for j in sure if _meaning(j) == meant]
     if not agreeing:
-        return Ruling(group[0].answer, SPLIT, "", _supported(group), "majority", len(group))
+        right = _majority([j.label in VALID for j in sure])
+        return Ruling(group[0].answer, SPLIT, "", _supported(group), "majority", len(group), right)
     spoken = max(agreeing, key=lambda j: (sum(k.label == j.label for k in agreeing), j.label == "variant"))
     return _ruling(spoken, group, "majority", len(group))
 

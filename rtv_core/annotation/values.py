@@ -162,13 +162,13 @@ def _currencies() -> dict[str, frozenset[str]]:
 @lru_cache(maxsize=4096)
 def _in_base_units(value: float, unit: str) -> tuple[float, str] | None:
     """The amount in base units and their name; None for what is no unit of measurement."""
-    if not _UNIT.fullmatch(unit):  # whatever else it was, pint would calculate it
-        return None
+    if not _UNIT.fullmatch(unit) or any(c.isnumeric() and c not in "²³" for c in unit):
+        return None  # pint would calculate it: "½" is a letter to the pattern
     from pint import PintError
 
     try:
         amount = _units().Quantity(value, _units().parse_units(unit)).to_base_units()
-    except (PintError, ValueError, TypeError, OverflowError):
+    except (PintError, AssertionError, ValueError, TypeError, OverflowError):
         return None
     return float(amount.magnitude), str(amount.units)
 

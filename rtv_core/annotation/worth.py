@@ -62,12 +62,12 @@ def disagreement(
 def expected_value(entries: Sequence[Entry], judgements: Iterable[Judgement]) -> list[float]:
     """The change of F1 to expect of a verdict, for each second that it takes.
 
-    A question with m of its g gold answers among a predictions has F1 = 2m / (a + g). What a verdict can do:
+    A question with m of its g gold answers among a predictions has F1 = 2m / (a + g). What a verdict can do,
+    as corrected gold only ever gains by verdicts (see `analysis.corrected`):
 
         wrong prediction    variant: m + 1         unlisted: m + 1, g + 1      invalid: nothing
         unlisted candidate  variant: nothing       unlisted: g + 1             invalid: nothing
-        missed gold         valid: nothing         invalid: g - 1
-        right prediction    valid: nothing         invalid: m - 1, g - 1
+        gold answer         nothing
 
     The value is the sum over these of probability times |F1 after - F1 before|, divided by seconds. An answer
     is valid with probability (v + 4 e) / (n + 4), where v of the n verdicts so far on its stratum and its
@@ -107,10 +107,6 @@ def _change(entry: Entry, valid: float, variant_share: float) -> float:
         return variant * abs(_f1(m + 1, a, g) - now) + (valid - variant) * abs(_f1(m + 1, a, g + 1) - now)
     if entry.stratum == UNLISTED:
         return valid * (1 - variant_share * (m < g)) * abs(_f1(m, a, g + 1) - now)
-    if entry.stratum == MISSED:
-        return (1 - valid) * abs(_f1(m, a, g - 1) - now)
-    if entry.stratum == RIGHT and entry.answer.gold:  # else of an annotation that F1 doesn't come from
-        return (1 - valid) * abs(_f1(m - 1, a, g - 1) - now)
     return 0.0
 
 

@@ -213,6 +213,11 @@ class Ledger:
             and not any(self.may_come(other.place, annotator) for other in self.others(item))
         ]
 
+    def all_unplaced(self) -> int:
+        """How many such verdicts on questions with gold there are, also where an item may still come."""
+        places = (place for right in self._right.values() for place in right)
+        return sum(self.items[place].position in self.with_gold for place in places)
+
     def seconds_each(self, annotator: str) -> float | None:
         """The median seconds from when the annotator got an item, or judged the one before, to the verdict.
 

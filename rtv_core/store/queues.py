@@ -253,6 +253,11 @@ class QueueStore:
         with self._read(queue_id) as (_, ledger):
             return ledger.unplaced(annotator)
 
+    def all_unplaced(self, queue_id: str) -> int:
+        """How many verdicts of all annotators are still to be placed in the gold, now or later."""
+        with self._read(queue_id) as (_, ledger):
+            return ledger.all_unplaced()
+
     def skip(self, queue_id: str, place: int, annotator: str) -> None:
         """Let an item go for now: others may take it, and it comes back to the annotator at the end."""
         self._let_go(queue_id, place, annotator, "skip")

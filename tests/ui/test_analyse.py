@@ -8,6 +8,7 @@ import io
 import json
 import re
 import time
+from dataclasses import replace
 from html import unescape
 from types import SimpleNamespace
 
@@ -455,6 +456,46 @@ def test_two_queues_are_two_rounds(workbench, judged):
         ("queue second queue", "0"),  # split
     }
     assert "queue second queue" in Page(workbench, **event).people
+
+
+def test_a_queue_that_was_only_drawn_changes_no_figure(workbench, judged):
+    items = [
+        QueueItem(0, judged[0].trace_id, "prediction", "2011", 0.2, "wrong"),
+        QueueItem(1, judged[1].trace_id, "prediction", "Sierra", 0.8, "wrong"),
+    ]
+    add_queue(workbench, "ours", items)
+    before = Analyses(workbench).of(read_view({"run": "ours"}))
+    everything = [replace(item, inclusion=1.0) for item in items]
+    everything.append(QueueItem(2, judged[2].trace_id, "prediction", "Somebody", 1.0, "wrong"))
+    workbench.queues.create(judged[0].run_id, QueuePlan(), everything, "second queue")
+    after = Analyses(workbench).of(read_view({"run": "ours"}))
+    assert after.weighted
+    assert (after.right, after.estimate, after.table6) == (before.right, before.estimate, before.table6)
+    shown = text_of(Page(workbench, run="ours").figures)
+    assert "Weighed by queue alone: the other is not judged as far." in shown
+
+
+def test_what_waits_to_be_placed_is_told(workbench, judged):
+    items = [QueueItem(0, judged[0].trace_id, "prediction", "2011", 1, "wrong")]
+    add_queue(workbench, "ours", items, QueuePlan(blind=True))
+    shown = text_of(Page(workbench, run="ours").figures)
+    assert "2 blind verdicts “right” not yet placed in the gold: “unlisted” so far." in shown
+    said(workbench, judged[0], "2011", "unlisted", "Ada")
+    assert "1 blind verdict “right” not yet placed" in text_of(Page(workbench, run="ours").figures)
+    said(workbench, judged[0], "2011", "unlisted", "Bo")
+    assert "not yet placed" not in text_of(Page(workbench, run="ours").figures)
+
+
+def test_two_runs_gain_alike_by_a_verdict_whichever_comes_first(workbench):
+    rows = {
+        "first": ("When did Jack come out?", [["1995"]], [("24 April 2010", 0.9)]),
+        "second": ("When did Jack come out?", [["1995"]], [("24  April, 2010", 0.9)]),
+    }
+    runs = {name: add_run(workbench, name, [row], system=name) for name, row in rows.items()}
+    said(workbench, runs["first"][0], "24 April 2010", "unlisted", "Ada", blind=True)
+    for one, other in (("first", "second"), ("second", "first")):
+        pair = Analyses(workbench).pair(read_view({"run": one, "with": other}))
+        assert [m.mean for m in (pair.corrected.f1.first, pair.corrected.f1.second)] == [2 / 3, 2 / 3]
 
 
 def test_rounds_before_and_since_a_day(workbench, judged):

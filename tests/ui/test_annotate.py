@@ -266,6 +266,26 @@ def test_a_changed_verdict_is_kept_beside_the_first_and_is_not_blind(small: Benc
     assert history == [("invalid", True), ("unlisted", False)]
 
 
+def test_a_change_of_a_right_answers_kind_stays_blind(small: Bench) -> None:
+    queue = small.queue(only="1912")
+    ann = Annotator(small, queue)
+    ann.judge(1, "right")
+    ann.judge(1, "unlisted")
+    assert ann.do("open", place=1).mode == "open"
+    ann.judge(1, "variant", gold=0)
+    ann.judge(1, "invalid")
+    ann.judge(1, "unlisted")
+    trace_id = small.workbench.queues.item(queue, 1).trace_id
+    history = [(e.judgement.label, e.judgement.blind) for e in small.workbench.store.history(trace_id)]
+    assert history == [
+        ("unlisted", True),
+        ("unlisted", True),
+        ("variant", True),
+        ("invalid", False),
+        ("unlisted", False),
+    ]
+
+
 def test_an_item_that_was_seen_is_not_blind_after_an_undo(small: Bench) -> None:
     queue = small.queue(only="1912")
     ann = Annotator(small, queue)

@@ -69,10 +69,21 @@ def counted_in_words(analysis: Analysis) -> str:
     text = f"{counted(total, 'answer')} with a verdict that counts"
     text += f": {', '.join(parts)}." if parts else "."
     if bases["split"]:
-        text += f" {counted(bases['split'], 'answer')} without a majority: they change nothing."
+        text += f" {counted(bases['split'], 'answer')} without a majority: they leave gold as it is."
+    if waiting := analysis.unplaced:
+        text += f" {counted(waiting, 'blind verdict')} “right” not yet placed in the gold: “unlisted” so far."
     if left := analysis.rulings.left_out:
         text += f" Not counted: {counted(left, 'lone verdict')} given with score and gold in sight."
     return text
+
+
+def _weighed(analysis: Analysis) -> str:
+    """By which of several queues the judged answers are weighed."""
+    left = len(analysis.queues) - len(analysis.weighed)
+    if not left or not analysis.weighed:
+        return ""
+    names = ", ".join(queue.name[:80] for queue, _ in analysis.weighed)
+    return f"Weighed by {names} alone: {'the other is' if left == 1 else 'the others are'} not judged as far."
 
 
 def _headline(analysis: Analysis, open_verdicts: bool) -> Markup:
@@ -115,7 +126,10 @@ def _counting(analysis: Analysis, open_verdicts: bool) -> Markup:
     drawn_by = None
     if queues:
         drawn_by = note(
-            f"Drawn by the queue{'s' if len(queues) > 1 else ''} ", tag("bdi", ", ".join(queues)), "."
+            f"Drawn by the queue{'s' if len(queues) > 1 else ''} ",
+            tag("bdi", ", ".join(queues)),
+            ". ",
+            _weighed(analysis),
         )
     split = None
     if analysis.bases["split"]:

@@ -27,7 +27,7 @@ from rtv_core.analysis.estimate import Estimate, estimated_scores
 from rtv_core.analysis.filters import Condition, selected
 from rtv_core.analysis.headline import Headline, headline, right_share
 from rtv_core.analysis.missing import Missing, found_by_annotators, found_by_runs, missing_answers
-from rtv_core.analysis.mistakes import Inclusion, inclusion_of, wrong_predictions
+from rtv_core.analysis.mistakes import Inclusion, inclusion_of, weighed_queues, wrong_predictions
 from rtv_core.analysis.rounds import Round, RoundComparison, by_annotator, compare_rounds, on_items, since
 from rtv_core.analysis.rulings import Counting, Rulings, settle
 from rtv_core.analysis.scores import Rescored, question_scores, rescored
@@ -73,7 +73,8 @@ class Analysis:
     """One run, the verdicts that stand on its answers, and the queues that chose what was judged.
 
     `where` says by which conditions the `questions` were chosen from the run's. `sources` counts a question's
-    sources (see `analysis.columns`).
+    sources (see `analysis.columns`). `unplaced` is how many blind verdicts say that an answer is right, and
+    not yet which gold answer it is: they read "unlisted".
     """
 
     def __init__(
@@ -85,12 +86,14 @@ class Analysis:
         counting: Counting,
         sources: Sources = no_sources,
         where: Sequence[Condition] = (),
+        unplaced: int = 0,
     ) -> None:
         self.run = run
         self.questions = tuple(questions)
         self.counting = counting
         self.sources = sources
         self.where = tuple(where)
+        self.unplaced = unplaced
         self.drawn = tuple((queue, tuple(items)) for queue, items in queues)
         self.judgements = tuple(_of_run(self.questions, judgements, counting.across_runs))
         self._slices: dict[str, tuple[tuple[Slice, ...], tuple[Slice, ...]]] = {}
@@ -134,9 +137,18 @@ class Analysis:
         return Counter(r.basis for r in own if r.label != "split") | Counter(split=split)
 
     @cached_property
+    def weighed(self) -> tuple[tuple[Queue, tuple[QueueItem, ...]], ...]:
+        """The queues by whose draw the judged answers are weighed (see `weighed_queues`)."""
+        own = [[item for item in items if item.position in self.by_position] for _, items in self.drawn]
+        return tuple(self.drawn[place] for place in weighed_queues(own, self._is_judged))
+
+    def _is_judged(self, item: QueueItem) -> bool:
+        return self.rulings.of(self.by_position[item.position], item.answer) is not None
+
+    @cached_property
     def inclusion(self) -> Inclusion | None:
-        """The probability with which each answer was drawn; None where no queue drew what is judged."""
-        drawn = inclusion_of(*(items for _, items in self.drawn))
+        """What each drawn answer stands for; None where no queue drew what is judged."""
+        drawn = inclusion_of(*(items for _, items in self.weighed))
         judged = (m for m in wrong_predictions(self.questions, self.rulings, drawn) if m.ruling)
         return drawn if any(m.inclusion for m in judged) else None
 
@@ -148,8 +160,8 @@ class Analysis:
 
     @cached_property
     def whole_questions(self) -> bool:
-        """Whether a queue drew questions with all their answers."""
-        return any(queue.plan.unit == "question" for queue in self.queues)
+        """Whether a queue that counts drew questions with all their answers."""
+        return any(queue.plan.unit == "question" for queue, _ in self.weighed)
 
     @cached_property
     def corrected(self) -> CorrectedGold:
@@ -265,11 +277,18 @@ class Pair:
     @cached_property
     def corrected(self) -> Comparison | None:
         """On gold corrected by the verdicts on either run; None where they change nothing."""
-        gold = correct_gold(self.first.questions, self._rulings)
+        gold = correct_gold(self._both, self._rulings)
         if not gold.additions:
             return None
         by_id: dict[str, Question] = {question.id: question for question in gold.questions}
         return compare_runs(self.first.questions, self.second.questions, by_id)
+
+    @property
+    def _both(self) -> list[RunQuestion]:
+        """The first run's questions with the answers of both, so that gold takes either's wording."""
+        others = {q.question.id: q.answers for q in self.second.questions}
+        first = self.first.questions
+        return [replace(q, answers=(*q.answers, *others.get(q.question.id, ()))) for q in first]
 
     @cached_property
     def missing(self) -> Missing:
@@ -474,7 +493,8 @@ class Analyses:
         )
         drawn = [(queue, self._workbench.queues.items(queue.id)) for queue in queues]
         sources = _sources_of(self._workbench.store.path, run, questions)
-        return Analysis(run, questions, judgements, drawn, counting, sources)
+        unplaced = sum(self._workbench.queues.all_unplaced(queue.id) for queue in queues if queue.plan.blind)
+        return Analysis(run, questions, judgements, drawn, counting, sources, unplaced=unplaced)
 
 
 def _sources_of(path: Path, run: Run, questions: Sequence[RunQuestion]) -> Sources:

@@ -29,7 +29,7 @@ from rtv_core.ui.annotate.render import (
     render_said,
     render_undone,
 )
-from rtv_core.ui.annotate.sheet import VALID, Facts, read_sheet
+from rtv_core.ui.annotate.sheet import VALID, Facts, Sheet, read_sheet
 from rtv_core.ui.markup import Markup
 from rtv_core.ui.session import clock
 from rtv_core.ui.workbench import Workbench
@@ -266,10 +266,20 @@ def _judgement(facts: Facts, name: str, event: Event) -> Judgement:
         gold=gold,
         note=checks.read_text(event.get("note"), "note", checks.LONGEST_NOTE),
         recalled=any(sheet.answer in (c.answer, *c.spellings) for c in facts.trace.candidates),
-        blind=sheet.mode == "blind" or (sheet.mode == "place" and label in VALID),
+        blind=_stays_blind(sheet, label),
         p_right=facts.score.p_right,
         tau=facts.score.tau,
     )
+
+
+def _stays_blind(sheet: Sheet, label: str) -> bool:
+    """Whether gold and score had no part in what is said: they may in another kind, not in right or wrong."""
+    if sheet.mode != "open":
+        return sheet.mode == "blind" or label in VALID
+    before = sheet.said
+    if before is None or not before.blind:
+        return False
+    return label == before.label or (label in VALID and before.label in VALID)
 
 
 def _placed(facts: Facts, label: str, chosen: object) -> tuple[str, str]:
