@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +11,17 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import ablations
-from benchmarks.ablations import THINNING, VARIANTS, WHOLE, choose, cross_validated, figures, thinned
+from benchmarks.ablations import (
+    FEW_WRONG,
+    THINNING,
+    VARIANTS,
+    WHOLE,
+    choose,
+    cross_validated,
+    figures,
+    render,
+    thinned,
+)
 from benchmarks.plain import fit_plain
 from benchmarks.rows import Row, RowCandidate
 from benchmarks.systems import System
@@ -58,15 +68,28 @@ def test_each_variant_differs_from_the_whole_training_in_its_own_part_alone() ->
         ["unanswered"],
         ["own_candidates"],
         ["frozen"],
+        ["invalid"],
         ["invalid", "reread"],
     ]
     assert len({variant.folder for variant in VARIANTS}) == len(VARIANTS)
     sharing = [variant for variant in VARIANTS if variant.first_stage == whole.first_stage]
-    assert len(sharing) == 5  # the whole, and four that only change the second stage
+    assert len(sharing) == 6  # the whole, and five that only change the second stage
+    few, again = VARIANTS[-2:]
+    assert again.beside == few.name
+    assert replace(again.verifier, reread=False) == few.verifier
+
+
+def test_reading_once_is_compared_with_reading_again_on_as_few_candidates() -> None:
+    found = {v.name: figures([row(i, 0.8, 0.3) for i in range(10)]) for v in VARIANTS[-2:]}
+    found[WHOLE] = found[FEW_WRONG]
+    text = render(found, dict.fromkeys(found, "1 + 1"))
+    (line,) = [line for line in text.splitlines() if "read again" in line]
+    assert "0.0 (0.0 to 0.0), as against one wrong candidate for each right one" in line
 
 
 def test_the_whole_training_is_always_among_the_chosen() -> None:
     assert [v.name for v in choose("random wrong candidates")] == [WHOLE, "random wrong candidates"]
+    assert [v.name for v in choose(VARIANTS[-1].name)] == [WHOLE, FEW_WRONG, VARIANTS[-1].name]
     assert choose("") == list(VARIANTS)
     with pytest.raises(InputError, match="no variant 'magic'"):
         choose("magic")
