@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from rtv_core import __version__
 from rtv_core.datasets import load_questions
-from rtv_core.errors import RtvError
+from rtv_core.errors import MissingError, RtvError
 from rtv_core.evidence import CoverFirstGatherer, FreshGatherer, UnionGatherer, template_questions
 from rtv_core.pipeline import Pipeline
 from rtv_core.pretrained import DEFAULT_MODEL
@@ -182,23 +182,29 @@ def load_models(index: Path | None = None, models: Path = MODELS) -> Models:
     """
     from rtv_core.reading.reader import Reader
     from rtv_core.reading.weights import input_form, load_reading_network, weights_sha256
-    from rtv_core.retrieval.dense import SentenceEncoder
     from rtv_core.retrieval.hybrid import HybridRetriever
     from rtv_core.retrieval.index import open_index
 
     network, card = load_reading_network(models)
-    encoder = SentenceEncoder(_encoder_name(index), dtype="float32")
+    encoder = _encoder(index)
     opened = open_index(index or demo_index(encoder), encoder.fingerprint)
     reader = Reader(network, input_form(card))
     return Models(HybridRetriever(opened, encoder), reader, card, weights_sha256(models))
 
 
-def _encoder_name(index: Path | None) -> str:
-    """The folder that an index says it was built with, if it is there; else the default."""
+def _encoder(index: Path | None) -> SentenceEncoder:
+    """The encoder that an index says it was built with, if this machine has it; else the default.
+
+    An index from elsewhere must not make anything be downloaded.
+    """
+    from rtv_core.retrieval.dense import SentenceEncoder
     from rtv_core.retrieval.manifest import read_manifest
 
     name = read_manifest(index).encoder if index else DEFAULT_MODEL
-    return name if Path(name).expanduser().is_dir() else DEFAULT_MODEL
+    try:
+        return SentenceEncoder(name, dtype="float32", download=False)
+    except MissingError:
+        return SentenceEncoder(dtype="float32")
 
 
 def demo_index(encoder: SentenceEncoder) -> Path:

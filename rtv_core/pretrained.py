@@ -37,16 +37,17 @@ _HUB_ID = regex.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
 log = logging.getLogger(__name__)
 
 
-def find_pretrained(name: str = DEFAULT_MODEL) -> Path:
+def find_pretrained(name: str = DEFAULT_MODEL, download: bool = True) -> Path:
     """The folder of a model: `name` if that is a folder, else its PyPI package, else the hub (cache first).
 
-    The package is located, not imported. Raises MissingError if the model is nowhere to be had.
+    The package is located, not imported. Without `download` only the hub's cache is looked at. Raises
+    MissingError if the model is nowhere to be had.
     """
     if name and (folder := Path(name).expanduser()).is_dir():
         return folder
     if (packaged := _find_packaged(name)) is not None:
         return packaged
-    return _find_on_hub(name)
+    return _find_on_hub(name, download)
 
 
 def fingerprint(folder: Path) -> str:
@@ -84,7 +85,7 @@ def _find_packaged(name: str) -> Path | None:
     return None
 
 
-def _find_on_hub(name: str) -> Path:
+def _find_on_hub(name: str, download: bool) -> Path:
     install = f"Install it with `{PACKAGES[name][2]}`" if name in PACKAGES else "Give a folder or a hub id"
     if not _HUB_ID.fullmatch(name):
         raise MissingError(f"There is no model folder {name!r}. {install}.")
@@ -94,6 +95,8 @@ def _find_on_hub(name: str) -> Path:
         return Path(snapshot_download(name, allow_patterns=READABLE, local_files_only=True))
     except Exception as error:
         log.debug("%s is not in the hub's cache: %s", name, error)
+        if not download:
+            raise MissingError(f"There is no model {name!r} on this machine. {install}.") from error
     try:
         return Path(snapshot_download(name, allow_patterns=READABLE))
     except Exception as error:  # the client's own errors, its HTTP library's and the system's

@@ -309,7 +309,7 @@ def _read_profile(path: Path) -> Settings:
         )
     tables = read_toml(path)
     system = tables.pop("system", "embedded")
-    if system not in PROFILES:
+    if not isinstance(system, str) or system not in PROFILES:
         raise SettingError(f"{path}: system is {system!r}; it must be one of {built_in}.")
     values: dict[str, Any] = {}
     for part, table in tables.items():

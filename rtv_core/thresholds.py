@@ -17,6 +17,9 @@ TAUS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 FINE_TAUS = tuple(round(0.01 * step, 2) for step in range(1, 100))
 """Ours: .01 to .99. A calibrated score of a small reader seldom comes near 1: its best tau lies about .1."""
 
+_SIGNS = re.compile(r"[+#]|(?<!\w)[-−](?=\d)|(?<=\d)\.(?=\d)|[-−]$")
+"""C++ and C, B+ and B-, 1.5 and 15, -40 and 40 are different answers, whatever the measures make of them."""
+
 _LIST = re.compile(r"[,;/&]|\b(?:and|or)\b")
 
 
@@ -51,7 +54,7 @@ def repeats(candidate: Candidate, better: Candidate) -> bool:
     the longer one is the shorter with more words about it, as "Jacksonville Jaguars" beside "Jacksonville",
     and no list: "Virginia" stays beside "West Virginia" if most of its places are its own.
     """
-    if normalise_answer(candidate.answer) == normalise_answer(better.answer):
+    if _same_words(candidate.answer, better.answer):
         return True
     if answer_key(candidate.answer) == answer_key(better.answer):
         return True
@@ -59,6 +62,12 @@ def repeats(candidate: Candidate, better: Candidate) -> bool:
     if not any(places):
         return False
     return all(places) or (2 * sum(places) >= len(places) and _nested(candidate.answer, better.answer))
+
+
+def _same_words(one: str, other: str) -> bool:
+    """Whether two answers are equal after normalisation, and in what that drops though it matters."""
+    words = normalise_answer(one)
+    return bool(words) and words == normalise_answer(other) and _SIGNS.findall(one) == _SIGNS.findall(other)
 
 
 def _nested(one: str, other: str) -> bool:

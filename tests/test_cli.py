@@ -22,7 +22,8 @@ from encoders import WordEncoder, save_tiny_encoder
 
 from rtv_core.cli import main
 from rtv_core.cli.options import with_settings
-from rtv_core.factory import MODELS
+from rtv_core.errors import MismatchError
+from rtv_core.factory import MODELS, _encoder
 from rtv_core.reading.weights import read_card, weights_sha256
 from rtv_core.records import EVIDENCE_SIZES, Judgement, Question, Trace
 from rtv_core.retrieval.dense import SentenceEncoder
@@ -251,6 +252,60 @@ def test_a_corpus_or_encoder_that_can_not_be_used_leaves_nothing(
     encoders = [] if "--encoder" in options else ["--encoder", encoder]
     assert said in complaint(run("index", "--out", "made", *options, *encoders))
     assert not list(Path().glob("made*"))
+
+
+def test_an_index_finds_its_encoder_from_any_folder(
+    run: Run, corpus: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shutil.copytree(encoder, "own")
+    assert run("index", "--corpus", corpus, "--encoder", "own", "--out", "made").code == 0
+    made = (tmp_path / "made").resolve()
+    monkeypatch.chdir("/")
+    assert _encoder(made).fingerprint == read_manifest(made).encoder_fingerprint
+
+
+def test_an_index_asks_the_hub_for_nothing_and_names_its_encoder(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+
+    asked = []
+
+    def snapshot_download(name: str, **options: object) -> str:
+        asked.append(options.get("local_files_only"))
+        raise OSError("not there")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    there = WordEncoder(fingerprint="f" * 64)
+    there.name = "somebody/encoder"
+    build_index(corpus, tmp_path / "made", there)
+    own = _encoder(tmp_path / "made")
+    assert asked == [True]
+    with pytest.raises(MismatchError, match=r"--encoder somebody/encoder --overwrite"):
+        open_index(tmp_path / "made", own.fingerprint)
+
+
+def test_a_corpus_with_a_name_that_is_no_utf8_is_indexed(run: Run, corpus: Path, encoder: Path) -> None:
+    odd = corpus.rename(corpus.with_name(os.fsdecode(b"caf\xe9.jsonl")))
+    ended = run("index", "--corpus", odd, "--out", "made", "--encoder", encoder)
+    assert (ended.code, read_manifest(Path("made")).passages) == (0, 3)
+
+
+def test_the_folder_that_one_is_in_can_be_named(run: Run, corpus: Path, encoder: Path) -> None:
+    Path("empty").mkdir()
+    os.chdir("empty")
+    assert "no index in ." in complaint(run("ask", QUESTION, "--index", "."))
+    assert "no index in /" in complaint(run("ask", QUESTION, "--index", "/"))
+    assert "exists and is no index" in complaint(
+        run("index", "--corpus", corpus, "--out", ".", "--encoder", encoder)
+    )
+
+
+def test_a_path_that_cannot_be_used_is_one_plain_line(
+    run: Run, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rtv_core.factory.load_models", lambda *given: (corpus / "below").mkdir())
+    assert "can't be used: Not a directory." in complaint(run("ask", QUESTION))
 
 
 @pytest.fixture

@@ -198,6 +198,16 @@ def test_ids_made_by_cutting_never_meet_another_record(tmp_path):
     assert ["'a-2'" in report.reasons[0], "'b-1'" in report.reasons[1]] == [True, True]
 
 
+def test_a_table_takes_texts_of_any_length(tmp_path):
+    path = tmp_path / "long.tsv"
+    path.write_text(
+        "id\ttext\ttitle\n1\t" + " ".join(f"w{i}" for i in range(30_000)) + "\tLong\n", encoding="utf-8"
+    )
+    passages, report = read(path)
+    assert report.bad_lines == 0
+    assert sum(len(p.text.split()) for p in passages) == 30_000
+
+
 # Blocks
 
 

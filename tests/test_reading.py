@@ -13,7 +13,7 @@ from tiny import PASSAGES, QUESTIONS, save_tiny_base, tiny_base, tiny_network, t
 from tokenizers import Tokenizer
 
 from rtv_core.errors import MismatchError, MissingError
-from rtv_core.reading.form import InputForm, Pair, pad
+from rtv_core.reading.form import InputForm, Pair, _past_marks, pad
 from rtv_core.reading.network import FORBIDDEN, ReaderShape, SpanHead
 from rtv_core.reading.reader import Reader
 from rtv_core.reading.weights import (
@@ -561,3 +561,10 @@ def test_truncated_weights_are_refused(saved):
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(MismatchError):
         load_network(saved)
+
+
+@pytest.mark.parametrize(("text", "end"), [("ने", 1), ("हरू.", 2), ("ที่ x", 1), ("e\u0301a", 1)])
+def test_a_token_takes_the_marks_along_that_the_tokenizer_drops(text, end):
+    past = _past_marks(text, end)
+    assert past > end
+    assert unicodedata.category(text[past : past + 1] or "x") != "Mn"

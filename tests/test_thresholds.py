@@ -42,6 +42,12 @@ def test_of_one_answer_in_two_spellings_the_better_counts() -> None:
     assert len(predictions) == 5
 
 
+def test_answers_that_signs_tell_apart_all_count() -> None:
+    for names in (("C", "C++", "C#"), ("B+", "B-", "AB+"), ("1.5 million", "15 million"), ("+", "#")):
+        trace = _trace({name: 0.9 - 0.1 * place for place, name in enumerate(names)})
+        assert answers(judge(trace, VerifierSettings(tau=0.5))) == list(names)
+
+
 def test_of_two_cuts_of_one_place_the_better_counts() -> None:
     trace = _placed({"Al Unser": (0.8, "a", 0, 8), "Al Unser and Rick Mears": (0.7, "a", 0, 23)})
     predictions = judge(trace, VerifierSettings(tau=0.5))

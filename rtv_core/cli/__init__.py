@@ -44,6 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except RtvError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(1)
+    except (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+        click.echo(f"Error: {error.filename or 'A file'} can't be used: {error.strerror}.", err=True)
+        sys.exit(1)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

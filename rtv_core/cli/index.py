@@ -65,7 +65,7 @@ def command(
         manifest = build_index(
             corpus,
             out,
-            SentenceEncoder(encoder or DEFAULT_MODEL),
+            SentenceEncoder(_lasting(encoder or DEFAULT_MODEL)),
             progress,
             overwrite=overwrite,
             bad_line_limit=bad_lines,
@@ -74,3 +74,9 @@ def command(
         f"{out}: {manifest.passages:,} passages; {manifest.repeats:,} exact repeats dropped, "
         f"{manifest.bad_lines:,} bad lines or files skipped."
     )
+
+
+def _lasting(encoder: str) -> str:
+    """The name of an encoder as it holds from any folder: the manifest tells it."""
+    folder = Path(encoder).expanduser()
+    return str(folder.resolve()) if folder.is_dir() else encoder

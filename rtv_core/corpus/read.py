@@ -130,6 +130,7 @@ def _tsv_rows(lines: Iterator[bytes]) -> Callable[[str], Row]:
 
 
 def _cells(line: str) -> list[str]:
+    csv.field_size_limit(max(csv.field_size_limit(), len(line) + 1))
     # One line at a time: a stray quote must not swallow the lines that follow.
     try:
         return next(csv.reader([line.rstrip("\r\n")], delimiter="\t", strict=True), [])

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from rtv_core.corpus.documents import DocumentLimits, Documents
 from rtv_core.corpus.intake import BAD_LINE_LIMIT, CorpusReport
+from rtv_core.corpus.prose import shown_path
 from rtv_core.corpus.read import names_passages, read_passages
 from rtv_core.errors import InputError
 from rtv_core.records import Passage
@@ -52,7 +53,7 @@ class _PassageCorpus:
     """A file that holds passages already."""
 
     def __init__(self, path: Path) -> None:
-        self.name = path.name
+        self.name = shown_path(path.name)
         self._path = path
 
     def sha256(self) -> str:

@@ -86,7 +86,7 @@ class InputForm:
 
 def _past_marks(text: str, end: int) -> int:
     """Where a token that ends at `end` really ends: the tokenizer drops the combining marks that follow."""
-    while end < len(text) and unicodedata.combining(text[end]):
+    while end < len(text) and unicodedata.category(text[end]) == "Mn":
         end += 1
     return end
 

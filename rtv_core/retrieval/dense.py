@@ -42,12 +42,12 @@ class SentenceEncoder:
     `dtype` is "bfloat16", "float32" or None: bfloat16 on processors that have it. That is twice as fast and
     right for a corpus; "float32" is right for questions, whose vectors then don't depend on what else is in
     the batch. The two agree to a cosine above .999, so they share a fingerprint. Raises MissingError if the
-    model is nowhere to be had.
+    model is nowhere to be had, without `download` if it is not on this machine.
     """
 
-    def __init__(self, name: str = DEFAULT_MODEL, dtype: str | None = None) -> None:
+    def __init__(self, name: str = DEFAULT_MODEL, dtype: str | None = None, download: bool = True) -> None:
         self.name = name
-        self.folder = find_pretrained(name)
+        self.folder = find_pretrained(name, download)
         self.fingerprint = fingerprint(self.folder)
         self._dtype = dtype
         self._lock = threading.Lock()

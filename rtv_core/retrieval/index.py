@@ -95,7 +95,7 @@ def open_index(folder: Path | str, encoder_fingerprint: str | None = None) -> In
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
-    remedy = rebuild(folder, manifest.corpus)
+    remedy = rebuild(folder, manifest.corpus, manifest.encoder)
     if encoder_fingerprint not in (None, manifest.encoder_fingerprint):
         raise MismatchError(
             f"The index {folder} was built with the encoder {manifest.encoder} "
@@ -147,6 +147,7 @@ def build_index(
     or one that somebody else is building; MissingError for an absent corpus.
     """
     out = Path(out)
+    out = out if out.name else out.resolve()  # "." has no name to build beside
     _refuse_existing(out, overwrite)
     corpus = open_corpus([corpus]) if isinstance(corpus, Path | str) else corpus
     busy = f"The index {out} is being built already. Wait until that is done, or name another with --out."
@@ -185,7 +186,7 @@ def _work(out: Path) -> Path:
 
 def _check_vouched(folder: Path, manifest: Manifest) -> None:
     if missing := set(FILES) - {stamp.path for stamp in manifest.files}:
-        remedy = rebuild(folder, manifest.corpus)
+        remedy = rebuild(folder, manifest.corpus, manifest.encoder)
         raise MismatchError(
             f"The manifest of the index {folder} does not vouch for {', '.join(sorted(missing))}. {remedy}"
         )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rtv_core.errors import MismatchError, MissingError
+from rtv_core.pretrained import DEFAULT_MODEL
 from rtv_core.wire import from_plain, to_json
 
 __all__ = [
@@ -79,7 +80,7 @@ def read_manifest(folder: Path) -> Manifest:
     except (ValueError, TypeError, KeyError) as error:
         raise MismatchError(f"{path} can't be read ({error}). {rebuild(folder)}") from error
     for stamp in manifest.files:
-        _check(folder, stamp, rebuild(folder, manifest.corpus))
+        _check(folder, stamp, rebuild(folder, manifest.corpus, manifest.encoder))
     return manifest
 
 
@@ -96,14 +97,15 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def rebuild(folder: Path, corpus: str = "PATH") -> str:
+def rebuild(folder: Path, corpus: str = "PATH", encoder: str = DEFAULT_MODEL) -> str:
     """The sentence that says how to build the index again."""
-    return f"Build it again: `python -m rtv_core index --corpus {corpus} --out {folder} --overwrite`."
+    named = "" if encoder == DEFAULT_MODEL else f" --encoder {encoder}"
+    return f"Build it again: `python -m rtv_core index --corpus {corpus} --out {folder}{named} --overwrite`."
 
 
 def _absence(folder: Path) -> str:
     command = f"`python -m rtv_core index --corpus PATH --out {folder}`"
-    if folder.with_name(f"{folder.name}.partial").is_dir() and not folder.exists():
+    if folder.name and not folder.exists() and folder.with_name(f"{folder.name}.partial").is_dir():
         return f"The index {folder} is unfinished. Run the same command again to go on: {command}."
     return f"There is no index in {folder}. Build one: {command}."
 
