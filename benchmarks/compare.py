@@ -64,7 +64,8 @@ def _tables(a: SplitResult, b: SplitResult) -> Iterator[str]:
 
 
 def _rows(a: SplitResult, b: SplitResult, ids: Sequence[str]) -> Iterator[list[str]]:
-    for subject in (name for name in a.measures if name in b.measures):
+    # Seconds have a "recall" too, which is a stage.
+    for subject in (name for name in a.measures if name in b.measures and name != "seconds"):
         runs = (a.measures[subject], b.measures[subject])
         for figure, (name, factor) in FIGURES.items():
             if both := [i for i in ids if all(applies(figure, run, i) for run in runs)]:

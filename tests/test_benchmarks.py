@@ -486,6 +486,7 @@ def test_two_runs_are_compared_on_the_questions_that_both_have(tmp_path) -> None
     assert line.split("|")[3].split()[0] == "66.7"
     assert line.split("|")[4].split()[0] == "83.3"
     assert line.split("|")[5].strip() == "16.7 (0.0 to 33.3)"
+    assert "| seconds |" not in shown.output  # whose "recall" is a stage
 
 
 def test_a_smaller_group_is_compared_apart() -> None:

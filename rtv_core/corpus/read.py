@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from rtv_core.corpus.intake import BAD_LINE_LIMIT, BadRecord, CorpusReport, Intake
+from rtv_core.corpus.prose import shown_path
 from rtv_core.errors import InputError, MissingError
 from rtv_core.records import Passage
 
@@ -59,7 +60,8 @@ def _row_reader(path: Path) -> Callable[[Iterator[bytes]], Callable[[str], Row]]
     readers = {".tsv": _tsv_rows, ".jsonl": _json_rows}
     if form not in readers:
         raise InputError(
-            f"{path.name} is neither TSV nor JSON lines. Name it .tsv, .jsonl, .tsv.gz or .jsonl.gz."
+            f"{shown_path(path.name)} is neither TSV nor JSON lines. "
+            "Name it .tsv, .jsonl, .tsv.gz or .jsonl.gz."
         )
     return readers[form]
 
@@ -75,7 +77,7 @@ def _passages(path: Path, rows: Callable, report: CorpusReport, bad_line_limit: 
                     continue
                 passages = intake.take(*_record(parse(text)))
             except BadRecord as reason:
-                intake.skip(f"{path.name}, line {report.lines:,}", reason)
+                intake.skip(f"{shown_path(path.name)}, line {report.lines:,}", reason)
                 continue
             yield from passages
 
@@ -91,7 +93,8 @@ def _lines(path: Path, file: BinaryIO, report: CorpusReport) -> Iterator[bytes]:
             yield line.removeprefix(b"\xef\xbb\xbf") if report.lines == 1 else line
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
-            f"{path.name} is damaged after line {report.lines:,} ({error}). Fetch or compress it again."
+            f"{shown_path(path.name)} is damaged after line {report.lines:,} ({error}). "
+            "Fetch or compress it again."
         ) from error
 
 
