@@ -189,3 +189,16 @@ def test_a_restored_backup_holds_what_was_said(store: JudgementStore, tmp_path: 
     judge(store, "Bo")
     restore(made.path, tmp_path / "again.db")
     assert [j.annotator for j in JudgementStore(tmp_path / "again.db").current()] == ["Ann"]
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_a_backup_beside_what_another_database_left_is_refused(tmp_path, end):
+    store = JudgementStore(tmp_path / "rtv.db")
+    left = tmp_path / f"copy.db{end}"
+    left.write_bytes(b"old")
+    with pytest.raises(StoreError, match="is there already"):
+        store.backup(tmp_path / "copy.db")
+    assert not (tmp_path / "copy.db").exists()
+    left.unlink()
+    store.backup(tmp_path / "copy.db")
+    assert (tmp_path / "copy.db").is_file()

@@ -21,8 +21,9 @@ from click.testing import CliRunner
 from encoders import WordEncoder, save_tiny_encoder
 
 from rtv_core.cli import main
+from rtv_core.cli.judgements import _write
 from rtv_core.cli.options import with_settings
-from rtv_core.errors import MismatchError
+from rtv_core.errors import InputError, MismatchError
 from rtv_core.factory import MODELS, _encoder
 from rtv_core.reading.weights import read_card, weights_sha256
 from rtv_core.records import EVIDENCE_SIZES, Judgement, Question, Trace
@@ -467,3 +468,20 @@ def test_evidence_is_a_short_form_of_its_setting_which_wins_where_both_are_given
     assert source("--evidence", "fresh") == "fresh"
     assert source("--evidence", "fresh", "--set", "evidence.source=retrieved") == "retrieved"
     assert "'stale' is not one of" in source("--evidence", "stale")
+
+
+def test_an_export_overwrites_no_database_and_keeps_the_last_if_it_fails(run: Run, tmp_path: Path) -> None:
+    JudgementStore(tmp_path / "rtv.db").backup(tmp_path / "copy.db")
+    before = Path("copy.db").read_bytes()
+    assert "copy.db is a database" in complaint(run("judgements", "export", "--out", "copy.db"))
+    assert Path("copy.db").read_bytes() == before
+
+    def lines():
+        yield "one\n"
+        raise OSError(5, "broken")
+
+    Path("kept.jsonl").write_text("whole\n", encoding="utf-8")
+    with pytest.raises(InputError, match="broken"):
+        _write(Path("kept.jsonl"), lines(), Path("rtv.db"))
+    assert Path("kept.jsonl").read_text(encoding="utf-8") == "whole\n"
+    assert not list(Path().glob("*.part"))

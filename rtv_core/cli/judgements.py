@@ -171,11 +171,33 @@ def _check_there(store: Path) -> None:
         raise MissingError(f"There are no judgements in {store}. Name the file by --store.")
 
 
+SQLITE = b"SQLite format 3\0"
+"""How every database begins."""
+
+
 def _write(out: Path, lines: Iterable[str], store: Path) -> None:
     if out.exists() and out.samefile(store):
         raise InputError(f"{out} is the database itself. Name another file by --out.")
     try:
-        with out.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(lines)
+        if not out.exists() or out.is_file():
+            _write_whole(out, lines)
+        else:  # a device or a pipe
+            with out.open("w", encoding="utf-8", newline="") as file:
+                file.writelines(lines)
     except OSError as error:
         raise InputError(f"{out} can't be written: {error.strerror}. Name another file by --out.") from error
+
+
+def _write_whole(out: Path, lines: Iterable[str]) -> None:
+    """All of it or nothing: what was there stays until the last line is written. Never over a database."""
+    if out.is_file():
+        with out.open("rb") as file:
+            if file.read(len(SQLITE)) == SQLITE:
+                raise InputError(f"{out} is a database. Name another file by --out.")
+    part = out.with_name(f"{out.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(lines)
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)

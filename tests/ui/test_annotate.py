@@ -664,3 +664,12 @@ def test_a_run_without_passages_says_so(tmp_path: Path) -> None:
     assert "imported without passages" in feed.text
     done = Annotator(few, queue).judge(feed.place, "invalid")
     assert not done.failed
+
+
+def test_a_kind_of_right_answer_is_refused_while_the_gold_is_hidden(small: Bench) -> None:
+    queue = small.queue()
+    ann = Annotator(small, queue)
+    for label in ("variant", "unlisted", "listed"):
+        feed = ann.judge(1, label, gold=0)
+        assert "The gold is hidden again" in feed.markup
+    assert ann.verdicts() == []

@@ -286,7 +286,12 @@ def _placed(facts: Facts, label: str, chosen: object) -> tuple[str, str]:
     """The label as it is saved, and the gold answer that it names, "" for none."""
     known = facts.gold.answers
     if facts.sheet.mode == "blind":
-        if label not in (*VALID, RIGHT):
+        if label in VALID:
+            raise InputError(
+                "The gold is hidden again: a colleague let an item of this question go. Say whether the "
+                "answer is right, invalid or unsure; which gold answer it is will be asked later."
+            )
+        if label != RIGHT:
             return label, ""
         equal = facts.gold.equal
         return ("unlisted", "") if equal is None else ("listed", known[equal][0])
