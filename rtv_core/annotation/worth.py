@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from statistics import median
 
-from rtv_core.annotation.population import MISSED, RIGHT, UNLISTED, WRONG, Entry, key_of
+from rtv_core.annotation.population import UNLISTED, WRONG, Entry, key_of
 from rtv_core.records import Judgement, RunQuestion
 from rtv_core.store.traces import question_key
 
@@ -19,9 +19,6 @@ REACH = 0.1
 
 PRIOR_VERDICTS = 4
 """How many verdicts the expectation before any verdict counts for."""
-
-LISTED_IS_VALID = 0.95
-"""Expected before any verdict of an answer that the gold lists."""
 
 VARIANT_OF_VALID = 0.65
 """The share of variants among valid wrong predictions to expect before any verdict: 52 of 80 (Table 6)."""
@@ -69,14 +66,13 @@ def expected_value(entries: Sequence[Entry], judgements: Iterable[Judgement]) ->
         unlisted candidate  variant: nothing       unlisted: g + 1             invalid: nothing
         gold answer         nothing
 
-    The value is the sum over these of probability times |F1 after - F1 before|, divided by seconds. An answer
-    is valid with probability (v + 4 e) / (n + 4), where v of the n verdicts so far on its stratum and its
-    fifth of the score range say so, and e is p_right (.5 without a score; .95 where the gold lists the
-    answer). Of the valid answers that the gold doesn't list, the share of variants is estimated alike, from
-    all verdicts on wrong predictions; where no gold answer is left to be a variant of, it is 0. Seconds are
-    the median time between an annotator's successive verdicts, by stratum, 15 before enough are known. An
-    answer that has a verdict other than "unsure" is settled and has value 0, and so has one whose question
-    has no gold.
+    The value is the sum over these of probability times |F1 after - F1 before|, divided by seconds. An
+    answer is valid with probability (v + 4 e) / (n + 4), where v of the n verdicts so far on its stratum
+    and its fifth of the score range say so, and e is p_right (.5 without a score). Of the valid answers
+    that the gold doesn't list, the share of variants is estimated alike, from all verdicts on wrong
+    predictions; where no gold answer is left to be a variant of, it is 0. Seconds are the median time
+    between an annotator's successive verdicts, by stratum, 15 before enough are known. An answer that has a
+    verdict other than "unsure" is settled and has value 0, and so has one whose question has no gold.
     """
     judgements = list(judgements)
     labels, known = _labels(judgements), {entry.key: entry for entry in entries}
@@ -116,8 +112,7 @@ def _f1(matched: int, predicted: int, gold: int) -> float:
 
 def _validity(entry: Entry, votes: Counter[str]) -> float:
     score = entry.answer.p_right
-    listed = entry.stratum in (MISSED, RIGHT)
-    expected = LISTED_IS_VALID if listed else 0.5 if score is None else score
+    expected = 0.5 if score is None else score
     decided = _valid(votes) + votes["invalid"]
     return (_valid(votes) + PRIOR_VERDICTS * expected) / (decided + PRIOR_VERDICTS)
 

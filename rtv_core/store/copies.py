@@ -14,9 +14,10 @@ from rtv_core.errors import MissingError, StoreError
 from rtv_core.store.database import connect, plain_errors
 from rtv_core.store.migrations import migrate
 
-__all__ = ["opened_copy", "restore"]
+__all__ = ["check_free", "opened_copy", "restore"]
 
 COMPANIONS = ("-wal", "-shm", "-journal")
+MOVE = "Restore to a new name, or move it away first."
 
 
 @contextmanager
@@ -39,7 +40,7 @@ def restore(backup: Path | str, path: Path | str) -> None:
     """Put a backup in a place where nothing is. Raises StoreError if it is taken, else as `opened_copy`."""
     backup, path = Path(backup), Path(path)
     with plain_errors(path):
-        _check_free(path)
+        check_free(path, MOVE)
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
             copy = Path(folder) / "copy.db"
@@ -47,15 +48,18 @@ def restore(backup: Path | str, path: Path | str) -> None:
                 _copy(backup, copy)
             with connect(copy) as db:
                 _check(db, backup)
-            _check_free(path)
+            check_free(path, MOVE)
             copy.rename(path)
 
 
-def _check_free(path: Path) -> None:
-    """SQLite would take a companion that was left behind for the restored file's own."""
+def check_free(path: Path, remedy: str) -> None:
+    """Raises StoreError, with the remedy, where a new database would meet another, or what that left behind.
+
+    SQLite would take a companion that was left behind for the new file's own.
+    """
     for taken in (path, *(path.with_name(path.name + end) for end in COMPANIONS)):
         if taken.exists():
-            raise StoreError(f"{taken} is there already. Restore to a new name, or move it away first.")
+            raise StoreError(f"{taken} is there already. {remedy}")
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -16,9 +16,9 @@ from types import MappingProxyType
 
 from sqlite_utils import Database
 
-from rtv_core.errors import InputError, StoreError
+from rtv_core.errors import InputError
 from rtv_core.records import Judgement, Trace
-from rtv_core.store.copies import COMPANIONS
+from rtv_core.store.copies import check_free
 from rtv_core.store.database import connect, plain_errors, transaction
 from rtv_core.store.events import event_row, on_trace, read_judgement, spellings_on, stored_trace
 from rtv_core.store.supports import check_in_passages, passage_texts
@@ -166,10 +166,7 @@ class JudgementStore:
         path = Path(path)
         part = path.with_name(f"{path.name}.part")
         with connect(self._path) as db, plain_errors(path):
-            for taken in (path, *(path.with_name(path.name + end) for end in COMPANIONS)):
-                # What another database left beside it would be replayed into the copy.
-                if taken.exists():
-                    raise StoreError(f"{taken} is there already. Give the backup a new name.")
+            check_free(path, "Give the backup a new name.")
             try:
                 with closing(sqlite3.connect(part)) as copy:
                     db.conn.backup(copy)
