@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -484,6 +485,25 @@ def test_an_undo_counts_after_the_merge_if_it_came_last(tmp_path: Path) -> None:
     assert [judgement.label for judgement in here.current()] == ["unsure"]
 
 
+def test_an_undo_elsewhere_counts_though_an_older_verdict_was_merged_in_before(tmp_path: Path) -> None:
+    one, two, old = (tmp_path / f"{name}.db" for name in ("one", "two", "old"))
+    here, older = JudgementStore(one), JudgementStore(old)
+    trace_id = here.save_trace(a_trace())
+    older.save_trace(a_trace())
+    older.judge(a_judgement(trace_id, "2012", "unsure"), "first")
+    time.sleep(0.002)
+    here.judge(a_judgement(trace_id, "2012", "invalid"), "second")
+    merge(one, two)
+    merge(old, one)
+    assert [judgement.label for judgement in here.current()] == ["invalid"]
+    there = JudgementStore(two)
+    there.undo(trace_id, "Ann")
+    merge(two, one)
+    merge(one, two)
+    assert [judgement.label for judgement in here.current()] == ["unsure"]
+    assert there.current() == here.current()
+
+
 def test_one_token_for_two_verdicts_loses_neither(tmp_path: Path) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
     for path, label in ((one, "invalid"), (two, "unlisted")):
@@ -520,6 +540,34 @@ def test_another_run_of_one_name_is_kept_under_a_longer_one(tmp_path: Path) -> N
     before = dump(one)
     assert merge(two, one).renamed == ((name, longer),)
     assert dump(one) == before
+
+
+def test_runs_and_queues_of_one_name_that_are_merged_both_ways_are_kept_once(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.db", tmp_path / "two.db"
+    a_workplace(one)
+    queue = a_workplace(two, model="two")
+    judge_next(two, queue, "Bob", "unlisted", "t")
+    for _ in range(2):
+        merge(two, one)
+        merge(one, two)
+        for path, own in ((one, "one"), (two, "two")):
+            runs = RunStore(path).runs()
+            assert sorted(run.provenance["model"] for run in runs) == ["one", "two"]
+            assert RunStore(path).run("dev").provenance["model"] == own
+            assert len(QueueStore(path).queues()) == 2
+    assert merge(two, one) == merge(two, one)
+    judged = [QueueStore(two).progress(queue.id, "Bob").done for queue in QueueStore(two).queues()]
+    assert sorted(judged) == [0, 1]
+
+
+def test_who_was_shown_the_gold_is_merged_too(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.db", tmp_path / "two.db"
+    queue = a_workplace(one)
+    a_workplace(two)
+    QueueStore(two).show(queue, 1, "Ann")
+    merge(two, one)
+    assert QueueStore(one).standing(queue, 1, "Ann").shown
+    assert not QueueStore(one).standing(queue, 1, "Bob").shown
 
 
 def test_a_run_that_stopped_is_completed_by_the_other(tmp_path: Path) -> None:

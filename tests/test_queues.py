@@ -559,6 +559,10 @@ def test_what_was_called_right_blindly_is_to_be_placed_once_no_item_of_its_quest
     assert [item.place for item in desk.queues.unplaced(queue, "Ann")] == [1]
     assert desk.queues.standing(queue, 1, "Ann").unplaced
     assert desk.queues.unplaced(queue, "Bob") == []
+    judge(one, "unlisted")  # once more without the gold, from another tab
+    assert [item.place for item in desk.queues.unplaced(queue, "Ann")] == [1]
+    desk.queues.show(queue, 1, "Ann")
+    assert [item.place for item in desk.queues.unplaced(queue, "Ann")] == [1]
     judge(one, "unlisted")
     assert desk.queues.unplaced(queue, "Ann") == []
     desk.queues.undo(queue, "Ann")

@@ -12,11 +12,13 @@ import subprocess
 import sys
 import textwrap
 import threading
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from sqlite_utils import Database
 
 import rtv_core
 from rtv_core.errors import InputError, MissingError, StoreError
@@ -430,6 +432,52 @@ def test_a_file_of_version_1_is_read_and_written(tmp_path: Path) -> None:
     assert store.redo(trace_id, "Ann").label == "invalid"
     with connect(path) as db:
         assert version(db) == len(STEPS)
+
+
+def test_a_file_of_version_3_keeps_what_stood_where_its_clock_ran_back(tmp_path: Path) -> None:
+    path, row = tmp_path / "old.db", trace_row(_trace())
+    times = {"2012": ("05", "03"), "1995": ("01", "02"), "1999": ("01", "02"), "2001": ("05", "04")}
+    undone = {"1999": 2, "2001": 2}  # of the latter, at a time before it was said
+    with closing(sqlite3.connect(path)) as connection:
+        db = Database(connection, execute_plugins=False)
+        migrate(db, STEPS[:3])
+        db.table("traces").insert(row)
+        common = {"trace_id": row["id"], "annotator": "Ann", "evidence": "", "gold": "", "note": ""}
+        for answer, seconds in times.items():
+            for second, label in zip(seconds, ("invalid", "unlisted"), strict=True):
+                at = f"2026-11-30T00:00:{second}.000+00:00"
+                said = {"answer": answer, "answer_key": answer, "label": label, "token": f"{answer} {label}"}
+                own = {"kind": "judge", "at": at, "recalled": 0, "blind": 1}
+                event = db.table("events").insert(common | own | said).last_pk
+            if answer in undone:
+                step = {"kind": "undo", "at": "2026-11-30T00:00:03.000+00:00", "target": event}
+                db.table("events").insert(step | {"trace_id": row["id"], "annotator": "Ann"})
+        connection.commit()
+        stood = db.execute("SELECT answer, label, gold, blind FROM current_judgements ORDER BY answer")
+        before = stood.fetchall()
+    store = JudgementStore(path)
+    after = [(j.answer, j.label, j.gold, j.blind) for j in store.current()]
+    assert sorted(after) == [(answer, label, gold, bool(blind)) for answer, label, gold, blind in before]
+    assert [label for _, label, *_ in before] == ["unlisted", "invalid", "invalid", "unlisted"]
+    store.judge(_judged(row["id"], "2012", "unsure"), "new")
+    assert store.current()[0].label == "unsure"
+
+
+def test_the_later_verdict_stands_though_the_clock_was_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = JudgementStore(tmp_path / "judgements.db")
+    trace_id = store.save_trace(_trace())
+    store.judge(_judged(trace_id, "2012", "invalid"), "t1")
+    monkeypatch.setattr("rtv_core.store.events.now", lambda: "2001-01-01T00:00:00.000+00:00")
+    monkeypatch.setattr("rtv_core.store.judgements.now", lambda: "2001-01-01T00:00:00.000+00:00")
+    store.judge(_judged(trace_id, "2012", "unsure"), "t2")
+    assert [j.label for j in store.current()] == ["unsure"]
+    assert store.undo(trace_id, "Ann").label == "unsure"
+    assert [j.label for j in store.current()] == ["invalid"]
+    assert store.redo(trace_id, "Ann").label == "unsure"
+    assert [j.label for j in store.current()] == ["unsure"]
+    assert store.redo(trace_id, "Ann") is None
 
 
 def test_a_file_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import zlib
 from collections.abc import Mapping, Set
 from dataclasses import fields, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlite_utils import Database
@@ -13,14 +14,71 @@ from sqlite_utils import Database
 from rtv_core.errors import InputError, MissingError
 from rtv_core.records import Judgement
 from rtv_core.store.supports import read_support, write_support
-from rtv_core.store.traces import bindable
+from rtv_core.store.traces import bindable, now
 from rtv_core.store.validation import FLAGS
 from rtv_core.text import answer_key
 from rtv_core.wire import to_plain
 
-__all__ = ["event_row", "on_trace", "read_judgement", "spellings_on", "stored_trace"]
+__all__ = [
+    "append_judgement",
+    "append_reveal",
+    "append_step",
+    "event_row",
+    "on_trace",
+    "read_judgement",
+    "spellings_on",
+    "stored_trace",
+]
 
 _FIELDS = tuple(f.name for f in fields(Judgement))
+
+
+def append_judgement(db: Database, judgement: Judgement, token: str) -> Judgement:
+    """Log a judgement that was checked, in the caller's transaction; returns it with its time.
+
+    That is now, or a later time that the log knows where a clock was ahead: that of the latest verdict on the
+    answer, for the latest stands, and that at which the gold was shown, for what is said since knew it.
+    """
+    row = event_row(judgement, token)
+    sql = """
+        SELECT max(at) FROM (
+            SELECT at FROM events WHERE trace_id = :trace_id AND annotator = :annotator
+                AND answer_key = :answer_key
+            UNION ALL SELECT at FROM reveals WHERE trace_id = :trace_id AND annotator = :annotator
+        )
+    """
+    (latest,) = db.execute(sql, row).fetchone()
+    row["at"] = max(now(), latest or "")
+    db.table("events").insert(row)
+    return replace(judgement, at=row["at"])
+
+
+def append_step(db: Database, kind: str, target: int, at: str) -> None:
+    """Log that a verdict is taken back ("undo") or restored ("redo"), in the caller's transaction.
+
+    At the time given, or that of the latest said of the verdict where a clock was ahead.
+    """
+    sql = "SELECT trace_id, annotator FROM events WHERE id = ?"
+    trace_id, annotator = db.execute(sql, [target]).fetchone()
+    sql = "SELECT max(at) FROM events WHERE id = :target OR target = :target"
+    (latest,) = db.execute(sql, {"target": target}).fetchone()
+    step = {"kind": kind, "at": max(at, latest), "target": target}
+    db.table("events").insert(step | {"trace_id": trace_id, "annotator": annotator})
+
+
+def append_reveal(db: Database, trace_id: str, annotator: str) -> None:
+    """Log, once, that an annotator was shown gold or scores of a trace's question.
+
+    In the caller's transaction. The time is after that of every verdict of theirs on it: what is said from
+    then on isn't blind.
+    """
+    sql = "SELECT max(at) FROM events WHERE trace_id = ? AND annotator = ?"
+    (latest,) = db.execute(sql, [trace_id, annotator]).fetchone()
+    at = now()
+    if latest is not None and latest >= at:
+        at = (datetime.fromisoformat(latest) + timedelta(milliseconds=1)).isoformat(timespec="milliseconds")
+    sql = "INSERT OR IGNORE INTO reveals (trace_id, annotator, at) VALUES (?, ?, ?)"
+    db.execute(sql, [trace_id, annotator, at])
 
 
 def event_row(judgement: Judgement, token: str) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Verdicts from elsewhere joined to the log: added once, in their own words and times, and nothing rewritten.
 
-The log's order says which verdict stands. Where one that is added is older than one that was there, the newer
-one is taken back and said again after it, so that for each annotator and answer the latest by time stands.
+The latest by time stands for each annotator and answer, whether it was there before or is added.
 """
 
 from __future__ import annotations
@@ -35,19 +34,14 @@ CONTENT = (
     "at",
 )
 
-Place = tuple[str, str, str]
-"""Trace, annotator and answer key."""
-
 
 class Graft:
-    """Joins verdicts to the log of a transaction. `finish` comes last, once."""
+    """Joins verdicts to the log of a transaction."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self._met: set[int] = set()
         self._steps: dict[int, Counter[tuple[str, str]]] = {}
-        self._stepped: set[int] = set()
-        self._changed: set[Place] = set()
 
     def judge(self, judgement: Judgement, token: str) -> tuple[int, bool]:
         """The id of the event of a judgement that was checked, and whether it had to be added.
@@ -62,7 +56,6 @@ class Graft:
             if self._is_used(judgement.annotator, token):
                 row["token"] = f"joined:{_digest(row)}"
             event = self._insert(row | {"at": row["at"] or now()})
-            self._changed.add(_place(row))
         self._met.add(event)
         return event, is_new
 
@@ -74,19 +67,11 @@ class Graft:
         if self._steps[target][kind, at]:
             self._steps[target][kind, at] -= 1
             return False
-        self._insert_step(kind, at, target)
+        sql = "SELECT trace_id, annotator FROM events WHERE id = ?"
+        trace_id, annotator = self._db.execute(sql, [target]).fetchone()
+        step = {"kind": kind, "at": at, "target": target}
+        self._insert(step | {"trace_id": trace_id, "annotator": annotator})
         return True
-
-    def finish(self) -> None:
-        """Let the latest by time stand where something was added."""
-        for target in sorted(self._stepped):
-            steps = self._rows("SELECT id, kind, at FROM events WHERE target = ? ORDER BY id", [target])
-            latest = max(steps, key=lambda row: (row["at"], row["id"]))
-            if latest["kind"] != steps[-1]["kind"]:
-                self._insert_step(latest["kind"], latest["at"], target)
-        for place in sorted(self._changed):
-            for event in self._out_of_order(place):
-                self._say_again(event)
 
     def _known(self, row: Mapping[str, Any]) -> int | None:
         sql = """
@@ -94,7 +79,8 @@ class Graft:
             ORDER BY id
         """
         content = CONTENT if row["at"] else CONTENT[:-1]
-        same = [e for e in self._rows(sql, _place(row)) if all(e[name] == row[name] for name in content)]
+        place = [row[name] for name in ("trace_id", "annotator", "answer_key")]
+        same = [e for e in self._db.query(sql, place) if all(e[name] == row[name] for name in content)]
         by_token = [event for event in same if event["token"] == row["token"]]
         free = [event for event in same if event["id"] not in self._met] if row["at"] else []
         return next((event["id"] for event in (*by_token, *free)), None)
@@ -107,37 +93,6 @@ class Graft:
         names = ", ".join(row)
         marks = ", ".join("?" * len(row))
         return self._db.execute(f"INSERT INTO events ({names}) VALUES ({marks})", [*row.values()]).lastrowid
-
-    def _insert_step(self, kind: str, at: str, target: int) -> None:
-        (judged,) = self._rows("SELECT * FROM events WHERE id = ?", [target])
-        who = {name: judged[name] for name in ("trace_id", "annotator")}
-        self._insert(who | {"kind": kind, "at": at, "target": target})
-        self._stepped.add(target)
-        self._changed.add(_place(judged))
-
-    def _out_of_order(self, place: Place) -> list[dict[str, Any]]:
-        """The live verdicts on an answer, oldest first, from the first on that stands before an older one."""
-        sql = """
-            SELECT events.* FROM events JOIN live_judgements AS live ON live.id = events.id
-            WHERE live.trace_id = ? AND live.annotator = ? AND live.answer_key = ?
-            ORDER BY events.at, events.id
-        """
-        live = self._rows(sql, place)
-        wrong = [i for i in range(1, len(live)) if live[i]["id"] < live[i - 1]["id"]]
-        return live[wrong[0] :] if wrong else []
-
-    def _say_again(self, event: dict[str, Any]) -> None:
-        (last,) = self._db.execute("SELECT max(id) FROM events").fetchone()
-        self._insert_step("undo", now(), event["id"])
-        again = {name: value for name, value in event.items() if name != "id"}
-        self._insert(again | {"token": f"again:{_digest([event['token'], last])}"})
-
-    def _rows(self, sql: str, values: Any) -> list[dict[str, Any]]:
-        return list(self._db.query(sql, list(values)))
-
-
-def _place(row: Mapping[str, Any]) -> Place:
-    return row["trace_id"], row["annotator"], row["answer_key"]
 
 
 def _digest(value: Any) -> str:

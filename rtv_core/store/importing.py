@@ -68,7 +68,6 @@ def import_judgements(path: Path | str, store: Path | str) -> Imported:
                     raise InputError(f"{entry.place}: {error}") from error
                 is_new = graft.judge(judgement, token)[1]
                 new, known = new + is_new, known + (not is_new)
-        graft.finish()
         return Imported(new, known, db.table("traces").count - had)
 
 

@@ -1,6 +1,7 @@
 """Judgements and the traces they were made on: an append-only log, read through views.
 
 Nothing is ever changed or deleted. A changed verdict is one more "judge" event; undo and redo are events too.
+What is latest by time stands, so that the logs of two machines can be joined in any order.
 """
 
 from __future__ import annotations
@@ -20,7 +21,14 @@ from rtv_core.errors import InputError
 from rtv_core.records import Judgement, Trace
 from rtv_core.store.copies import check_free
 from rtv_core.store.database import connect, plain_errors, transaction
-from rtv_core.store.events import event_row, on_trace, read_judgement, spellings_on, stored_trace
+from rtv_core.store.events import (
+    append_judgement,
+    append_step,
+    on_trace,
+    read_judgement,
+    spellings_on,
+    stored_trace,
+)
 from rtv_core.store.supports import check_in_passages, passage_texts
 from rtv_core.store.traces import bindable, insert_trace, now, question_key, read_trace, trace_row
 from rtv_core.store.validation import checked_judgement, checked_name, checked_token, composed
@@ -101,9 +109,7 @@ class JudgementStore:
                 check_in_passages(judgement.support, passage_texts(trace["body"]))
             if (saved := _by_token(db, judgement.annotator, token)) is not None:
                 return _same(saved, judgement, token)
-            judgement = replace(judgement, at=now())
-            db.table("events").insert(event_row(judgement, token))
-        return judgement
+            return append_judgement(db, judgement, token)
 
     def saved_as(self, annotator: str, token: str) -> Judgement | None:
         """The judgement that was saved under a client token, taken back or not; None if none was."""
@@ -114,26 +120,24 @@ class JudgementStore:
         """Take back the annotator's last judgement of a trace, step by step; None when none is left."""
         last_live = """
             SELECT * FROM live_judgements WHERE trace_id = :trace AND annotator = :annotator
-            ORDER BY id DESC LIMIT 1
+            ORDER BY at DESC, id DESC LIMIT 1
         """
         return self._step("undo", last_live, trace_id, annotator)
 
     def redo(self, trace_id: str, annotator: str) -> Judgement | None:
         """Restore what was taken back last; None when there is nothing, or a judgement came since."""
         last_undone = """
+            WITH mine AS (SELECT * FROM events WHERE trace_id = :trace AND annotator = :annotator)
             SELECT judged.*, traces.question
-            FROM (
-                SELECT target, max(id) AS id FROM events
-                WHERE trace_id = :trace AND annotator = :annotator AND target IS NOT NULL GROUP BY target
-            ) AS last
-            JOIN events AS step ON step.id = last.id AND step.kind = 'undo'
-            JOIN events AS judged ON judged.id = last.target
+            FROM mine AS step
+            JOIN mine AS judged ON judged.id = step.target
             JOIN traces ON traces.id = judged.trace_id
-            WHERE last.id > (
-                SELECT max(id) FROM events
-                WHERE trace_id = :trace AND annotator = :annotator AND kind = 'judge'
+            WHERE step.kind = 'undo' AND NOT EXISTS (
+                SELECT 1 FROM mine AS later
+                WHERE later.kind = 'judge' AND later.id > step.id
+                    OR later.target = step.target AND (later.at, later.id) > (step.at, step.id)
             )
-            ORDER BY last.id DESC LIMIT 1
+            ORDER BY step.at DESC, step.id DESC LIMIT 1
         """
         return self._step("redo", last_undone, trace_id, annotator)
 
@@ -155,7 +159,7 @@ class JudgementStore:
             FROM events
             JOIN events AS judged ON judged.id = coalesce(events.target, events.id)
             JOIN traces ON traces.id = events.trace_id
-            WHERE events.trace_id = ? ORDER BY events.id
+            WHERE events.trace_id = ? ORDER BY events.at, events.id
         """
         with connect(self._path) as db:
             rows = list(db.query(sql, [bindable(trace_id)]))
@@ -191,14 +195,13 @@ class JudgementStore:
             row = next(iter(db.query(target_sql, names)), None)
             if row is None:
                 return None
-            event = {"kind": kind, "at": now(), "target": row["id"]}
-            db.table("events").insert(event | {name: row[name] for name in ("trace_id", "annotator")})
+            append_step(db, kind, row["id"], now())
             return read_judgement(row)
 
     def _current(self, wanted: Mapping[str, str | None]) -> list[Judgement]:
         wanted = {column: bindable(value) for column, value in wanted.items() if value is not None}
         where = " AND ".join(f"{column} = :{column}" for column in wanted) or "1"
-        sql = f"SELECT * FROM current_judgements WHERE {where} ORDER BY id DESC"
+        sql = f"SELECT * FROM current_judgements WHERE {where} ORDER BY at DESC, id DESC"
         with connect(self._path) as db:
             return [read_judgement(row) for row in db.query(sql, wanted)]
 

@@ -52,6 +52,14 @@ _CLAIMS = """
 """
 """The plus sign keeps SQLite to the few newest rows, where the index would bring all of the queue's."""
 
+_NEWEST = """
+    SELECT (SELECT max(id) FROM events), (SELECT max(id) FROM claims), (SELECT max(id) FROM reveals)
+"""
+
+_REVEALS = """
+    SELECT id, trace_id, annotator, at FROM reveals WHERE id > :seen ORDER BY id
+"""
+
 _ITEMS = """
     SELECT
         item.position, asked.trace_id, item.kind, item.answer, item.inclusion, item.stratum, item.place,
@@ -60,6 +68,10 @@ _ITEMS = """
     JOIN run_questions AS asked ON asked.run_id = :run AND asked.position = item.position
     WHERE item.queue_id = :queue ORDER BY item.place
 """
+
+
+_When = tuple[str, int]
+"""Time and id of an event: what is later by time comes after, whenever it came into the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +117,25 @@ class Ledger:
 
     def refresh(self, db: Database) -> None:
         """Read what was appended. Not after a write of one's own in the same transaction: it may fail yet."""
-        newest, newest_claim = db.execute(
-            "SELECT (SELECT max(id) FROM events), (SELECT max(id) FROM claims)"
-        ).fetchone()
-        if (newest or 0) < self._seen or (newest_claim or 0) < self._seen_claim:
+        newest, newest_claim, newest_reveal = (id_ or 0 for id_ in db.execute(_NEWEST).fetchone())
+        seen = self._seen, self._seen_claim, self._seen_reveal
+        if any(new < old for new, old in zip((newest, newest_claim, newest_reveal), seen, strict=True)):
             self._forget()  # another file has come to the place of this one
-        if (newest or 0) > self._seen:
+        # Before the verdicts: whether one was said in knowledge of the gold is settled when it is read.
+        if newest_reveal > self._seen_reveal:
+            for id_, trace_id, annotator, at in db.execute(_REVEALS, {"seen": self._seen_reveal}):
+                self._seen_reveal = id_
+                self._shown[trace_id, annotator] = at
+                for place in list(self._right[annotator]):
+                    if self.items[place].trace_id == trace_id:
+                        self._settle(place, annotator, self._live[place, annotator])
+        if newest > self._seen:
             sql = _SINCE if self._seen else _FIRST
             for row in db.execute(sql, self._names | {"seen": self._seen}):
                 self._take_event(*row)
                 self._seen = row[0]
             self._seen = max(self._seen, newest)
-        if (newest_claim or 0) > self._seen_claim:
+        if newest_claim > self._seen_claim:
             for row in db.execute(_CLAIMS, self._names | {"seen": self._seen_claim}):
                 self._take_claim(*row)
             self._seen_claim = max(self._seen_claim, newest_claim)
@@ -144,7 +163,7 @@ class Ledger:
     def last_at(self, annotator: str) -> str:
         """The time of an annotator's latest verdict; "" without one."""
         mine = self._judged.get(annotator, ())
-        return max((self._verdicts[i].at for p in mine for i in self._live[p, annotator]), default="")
+        return max((at for place in mine for at, _ in self._live[place, annotator]), default="")
 
     def skipped_by(self, annotator: str) -> Set[int]:
         """The places that an annotator put off and has not judged."""
@@ -196,7 +215,7 @@ class Ledger:
         return annotator not in judges and len(judges) < self._overlap
 
     def is_unplaced(self, place: int, annotator: str) -> bool:
-        """Whether all that the annotator said of it is a blind "unlisted"."""
+        """Whether the annotator said a blind "unlisted" of it last, before any gold was shown to them."""
         return place in self._right.get(annotator, {})
 
     def unplaced(self, annotator: str) -> list[QueueItem]:
@@ -218,6 +237,10 @@ class Ledger:
         places = (place for right in self._right.values() for place in right)
         return sum(self.items[place].position in self.with_gold for place in places)
 
+    def shown(self, trace_id: str, annotator: str) -> str | None:
+        """When the annotator was first shown gold or scores of a trace's question; None if never."""
+        return self._shown.get((trace_id, annotator))
+
     def seconds_each(self, annotator: str) -> float | None:
         """The median seconds from when the annotator got an item, or judged the one before, to the verdict.
 
@@ -227,7 +250,7 @@ class Ledger:
         last = heapq.nlargest(PACE_ITEMS + 1, first, key=first.__getitem__)
         spent, before = [], ""
         for place in reversed(last):
-            at = self._verdicts[first[place]].at
+            at, _ = first[place]
             said = self._claims.get((place, annotator), ())
             claimed = max((then for _, kind, then in said if kind == "claim" and then <= at), default=None)
             if claimed is not None:
@@ -237,12 +260,14 @@ class Ledger:
         return median(spent[-PACE_ITEMS:]) if spent else None
 
     def _forget(self) -> None:
-        self._seen = self._seen_claim = 0
+        self._seen = self._seen_claim = self._seen_reveal = 0
+        self._shown: dict[tuple[str, str], str] = {}
         self._verdicts: dict[int, _Verdict] = {}
-        self._live: defaultdict[tuple[int, str], set[int]] = defaultdict(set)
+        self._steps: dict[int, _When] = {}  # of the last step about each verdict
+        self._live: defaultdict[tuple[int, str], set[_When]] = defaultdict(set)
         self._judges: defaultdict[int, set[str]] = defaultdict(set)
-        self._judged: defaultdict[str, dict[int, int]] = defaultdict(dict)  # to the first verdict that stands
-        self._right: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        self._judged: defaultdict[str, dict[int, _When]] = defaultdict(dict)  # the first verdict that stands
+        self._right: defaultdict[str, dict[int, _When]] = defaultdict(dict)
         self._full: set[int] = set()
         self._claims: defaultdict[tuple[int, str], list[tuple[int, str, str]]] = defaultdict(list)
         self._claimants: defaultdict[int, set[str]] = defaultdict(set)
@@ -265,26 +290,29 @@ class Ledger:
             if not (places := self._places.get((trace_id, key))):
                 return
             self._verdicts[id_] = _Verdict(places, annotator, label, bool(blind), at)
-        verdict = self._verdicts.get(id_ if kind == "judge" else target)
-        if verdict is None:
-            return
+        judged = id_ if kind == "judge" else target
+        verdict = self._verdicts.get(judged)
+        if verdict is None or (at, id_) < self._steps.get(judged, ("", 0)):
+            return  # another queue's, or it was taken back or restored later by time than this tells
+        self._steps[judged] = at, id_
         for place in verdict.places:
             live = self._live[place, verdict.annotator]
             if kind == "undo":
-                live.discard(target)
+                live.discard((verdict.at, judged))
             else:
-                live.add(target or id_)
+                live.add((verdict.at, judged))
             self._settle(place, verdict.annotator, live)
 
-    def _settle(self, place: int, annotator: str, live: Set[int]) -> None:
+    def _settle(self, place: int, annotator: str, live: Set[_When]) -> None:
         """Bring all that follows from the verdicts of one annotator on one place up to date."""
         judges, mine, right = self._judges[place], self._judged[annotator], self._right[annotator]
         right.pop(place, None)
         if live:
             judges.add(annotator)
             mine[place] = first = min(live)
-            verdict = self._verdicts[first]
-            if len(live) == 1 and verdict.label == "unlisted" and verdict.blind:
+            at, last = max(live)
+            verdict, shown = self._verdicts[last], self.shown(self.items[place].trace_id, annotator)
+            if verdict.label == "unlisted" and verdict.blind and (shown is None or at < shown):
                 right[place] = first
         else:
             judges.discard(annotator)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ TABLES = (
     "queue_items",
     "claims",
     "events",
+    "reveals",
     "filter_events",
 )
 """All that a database holds, in the order in which it is merged."""
@@ -81,6 +82,7 @@ def merge(other: Path | str, store: Path | str) -> Merged:
         queues = _merge_queues(source, db, runs, count, renamed)
         _merge_claims(source, db, queues, count)
         _merge_events(source, db, count)
+        _merge_reveals(source, db)
         _merge_filters(source, db)
         names = ("traces", "runs", "questions", "queues", "claims", "judgements", "steps")
         return Merged(*(count[name] for name in names), tuple(renamed.items()))
@@ -103,16 +105,19 @@ def _merge_runs(
     for run in source.query("SELECT * FROM runs ORDER BY rowid"):
         questions = _rows(source, "run_questions", "run_id", run["id"])
         header = [run[name] for name in (*RUN_HEADER, "provenance", "at")]
-        for name in _names(run["name"], header):
+
+        def here_as(name: str, run: Row = run, questions: Sequence[Row] = questions) -> bool | None:
             id_ = run_id(name)
             here = _rows(db, "runs", "id", id_)
-            if not here or _is_same_run(here[0], run, _rows(db, "run_questions", "run_id", id_), questions):
-                break
-        else:
-            raise MismatchError(f"There is another run {name!r} already. Merge into a new file.")
+            if not here:
+                return None
+            return _is_same_run(here[0], run, _rows(db, "run_questions", "run_id", id_), questions)
+
+        name, is_here = _named("run", run["name"], header, here_as)
+        id_ = run_id(name)
         if name != run["name"]:
             renamed[run["name"]] = name
-        if not here:
+        if not is_here:
             _insert(db, "runs", [{**run, "id": id_, "name": name, "complete": 0}])
             count["runs"] += 1
         count["questions"] += _add_questions(source, db, run["id"], id_)
@@ -157,17 +162,21 @@ def _merge_queues(
     for queue in source.query("SELECT * FROM queues ORDER BY rowid"):
         items = _items(source, queue["id"])
         content = [[queue[name] for name in QUEUE_HEADER], items]
-        for name in _names(queue["name"], content):
-            id_ = id_of_queue(runs[queue["run_id"]], name)
+        run = runs[queue["run_id"]]
+
+        def here_as(name: str, run: str = run, content: Any = content) -> bool | None:
+            id_ = id_of_queue(run, name)
             here = _rows(db, "queues", "id", id_)
-            if not here or [[here[0][name] for name in QUEUE_HEADER], _items(db, id_)] == content:
-                break
-        else:
-            raise MismatchError(f"There is another queue {name!r} already. Merge into a new file.")
+            if not here:
+                return None
+            return [[here[0][name] for name in QUEUE_HEADER], _items(db, id_)] == content
+
+        name, is_here = _named("queue", queue["name"], content, here_as)
+        id_ = id_of_queue(run, name)
         if name != queue["name"]:
             renamed[queue["name"]] = name
-        if not here:
-            _insert(db, "queues", [{**queue, "id": id_, "run_id": runs[queue["run_id"]], "name": name}])
+        if not is_here:
+            _insert(db, "queues", [{**queue, "id": id_, "run_id": run, "name": name}])
             _insert(db, "queue_items", [{**item, "queue_id": id_} for item in items])
             count["queues"] += 1
         ids[queue["id"]] = id_
@@ -207,7 +216,11 @@ def _merge_events(source: Database, db: Database, count: Counter[str]) -> None:
             count["judgements"] += is_new
         else:
             count["steps"] += graft.step(event["kind"], event["at"], ids[event["target"]])
-    graft.finish()
+
+
+def _merge_reveals(source: Database, db: Database) -> None:
+    sql = "INSERT OR IGNORE INTO reveals (trace_id, annotator, at) VALUES (?, ?, ?)"
+    db.conn.executemany(sql, source.execute("SELECT trace_id, annotator, at FROM reveals ORDER BY id"))
 
 
 def _merge_filters(source: Database, db: Database) -> None:
@@ -217,10 +230,22 @@ def _merge_filters(source: Database, db: Database) -> None:
     _insert(db, "filter_events", [row for row in rows if (row["owner"], row["name"]) not in here])
 
 
-def _names(name: str, content: Any) -> Iterable[str]:
-    """The name, and the longer one that what it stands for has where the name is taken."""
-    yield name
-    yield f"{name[:LONGEST_NAME].rstrip()} [{hashlib.sha256(to_json(content).encode()).hexdigest()[:6]}]"
+def _named(kind: str, name: str, content: Any, here_as: Callable[[str], bool | None]) -> tuple[str, bool]:
+    """The name that a run or queue has here or gets, and whether it is here.
+
+    `here_as(name)`: whether what has the name here is the same, None where nothing has it. What was given a
+    longer name on another machine, for the name was taken there, may be here under its own.
+    """
+    mark = f" [{hashlib.sha256(to_json(content).encode()).hexdigest()[:6]}]"
+    longer = f"{name[:LONGEST_NAME].rstrip()}{mark}"
+    own = [name.removesuffix(mark)] if name.endswith(mark) else []
+    for known in (*own, name, longer):
+        if here_as(known):
+            return known, True
+    for free in (name, longer):
+        if here_as(free) is None:
+            return free, False
+    raise MismatchError(f"There is another {kind} {name!r} already. Merge into a new file.")
 
 
 def _rows(db: Database, table: str, column: str, value: str) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from sqlite_utils import Database
 
 from rtv_core.errors import StoreError
 from rtv_core.store.supports import out_of_note, passage_texts, write_support
+from rtv_core.store.traces import now
 
 __all__ = ["STEPS", "migrate", "version"]
 
@@ -277,7 +278,110 @@ def _add_filters_and_sources(db: Database) -> None:
     db.execute("ALTER TABLE run_questions ADD COLUMN sources INTEGER")
 
 
-STEPS: tuple[Callable[[Database], None], ...] = (step_1, step_2, step_3)
+def step_4(db: Database) -> None:
+    """The latest by time stands, wherever in the log it lies; and to whom gold or scores were shown.
+
+    Before, the last of the log stood. Where that was another one, it is said anew, so that what stood stays.
+    The gold was seen by whoever said a verdict that isn't blind, or a second one on one answer.
+    """
+    stood = _standing(db)
+    db.execute("DROP VIEW current_judgements")
+    db.execute("DROP VIEW live_judgements")
+    db.execute(
+        """
+        CREATE VIEW live_judgements AS
+        SELECT events.*, traces.question, traces.question_key
+        FROM events JOIN traces ON traces.id = events.trace_id
+        WHERE events.kind = 'judge' AND coalesce(
+            (
+                SELECT step.kind FROM events AS step WHERE step.target = events.id
+                ORDER BY step.at DESC, step.id DESC LIMIT 1
+            ),
+            'redo'
+        ) = 'redo'
+        """
+    )
+    db.execute(
+        """
+        CREATE VIEW current_judgements AS
+        SELECT * FROM live_judgements AS it
+        WHERE it.id = (
+            SELECT live.id FROM live_judgements AS live
+            WHERE live.trace_id = it.trace_id AND live.annotator = it.annotator
+                AND live.answer_key = it.answer_key
+            ORDER BY live.at DESC, live.id DESC LIMIT 1
+        )
+        """
+    )
+    stands = _standing(db)
+    for place in sorted(stood.keys() | stands.keys()):
+        if stood.get(place) != stands.get(place):
+            _let_stand(db, place, stood.get(place))
+    db.execute(
+        """
+        CREATE TABLE reveals (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            trace_id TEXT NOT NULL REFERENCES traces (id),
+            annotator TEXT NOT NULL,
+            at TEXT NOT NULL,
+            UNIQUE (trace_id, annotator)
+        )
+        """
+    )
+    db.execute(
+        """
+        INSERT INTO reveals (trace_id, annotator, at)
+        SELECT trace_id, annotator, min(at) FROM (
+            SELECT trace_id, annotator, at FROM events WHERE kind = 'judge' AND NOT blind
+            UNION ALL
+            SELECT it.trace_id, it.annotator, it.at FROM live_judgements AS it WHERE EXISTS (
+                SELECT 1 FROM live_judgements AS earlier
+                WHERE earlier.trace_id = it.trace_id AND earlier.annotator = it.annotator
+                    AND earlier.answer_key = it.answer_key AND (earlier.at, earlier.id) < (it.at, it.id)
+            )
+        )
+        GROUP BY trace_id, annotator
+        """
+    )
+    for change in ("UPDATE", "DELETE"):
+        db.execute(
+            f"""
+            CREATE TRIGGER reveals_no_{change.lower()} BEFORE {change} ON reveals
+            BEGIN SELECT RAISE(ABORT, 'history is never rewritten'); END
+            """
+        )
+
+
+def _standing(db: Database) -> dict[tuple[str, str, str], int]:
+    """The verdict that stands on each trace's answer for each annotator."""
+    rows = db.execute("SELECT trace_id, annotator, answer_key, id FROM current_judgements")
+    return {(trace, annotator, key): id_ for trace, annotator, key, id_ in rows}
+
+
+def _let_stand(db: Database, place: tuple[str, str, str], event: int | None) -> None:
+    """Take back every live verdict on an answer, and say one of them anew, at a time after all of them."""
+    live = """
+        SELECT id FROM live_judgements WHERE trace_id = ? AND annotator = ? AND answer_key = ? ORDER BY id
+    """
+    on_place = "trace_id = :trace AND annotator = :annotator AND answer_key = :key"
+    (latest,) = db.execute(
+        f"""
+        SELECT max(at) FROM events
+        WHERE ({on_place}) OR target IN (SELECT id FROM events WHERE {on_place})
+        """,
+        dict(zip(("trace", "annotator", "key"), place, strict=True)),
+    ).fetchone()
+    at = max(now(), latest)
+    for (id_,) in db.execute(live, place).fetchall():
+        step = {"kind": "undo", "at": at, "target": id_, "trace_id": place[0], "annotator": place[1]}
+        db.table("events").insert(step)
+    if event is not None:
+        (row,) = db.query("SELECT * FROM events WHERE id = ?", [event])
+        del row["id"]
+        db.table("events").insert(row | {"at": at, "token": f"again:{event}"})
+
+
+STEPS: tuple[Callable[[Database], None], ...] = (step_1, step_2, step_3, step_4)
 
 
 def version(db: Database) -> int:

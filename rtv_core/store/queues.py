@@ -22,6 +22,7 @@ from sqlite_utils import Database
 from rtv_core.errors import InputError, MissingError
 from rtv_core.records import QueueItem, QueuePlan
 from rtv_core.store.database import connect, transaction
+from rtv_core.store.events import append_reveal, append_step
 from rtv_core.store.ledger import JUDGED, Claim, Ledger
 from rtv_core.store.traces import bindable
 from rtv_core.store.validation import checked_name, checked_text
@@ -105,7 +106,8 @@ class Standing:
 
     `judged`: a verdict of theirs on it stands. `is_open`: nobody else is in the way of one. `others` are the
     queue's other items of the same question; `waiting`: one of them may still come to the annotator.
-    `unplaced` is as in `QueueStore.unplaced`.
+    `unplaced` is as in `QueueStore.unplaced`. `shown`: gold or scores of the question were shown to them, on
+    an item of this queue or of another one of the run.
     """
 
     item: QueueItem
@@ -114,6 +116,7 @@ class Standing:
     others: tuple[QueueItem, ...]
     waiting: bool
     unplaced: bool
+    shown: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,13 +244,23 @@ class QueueStore:
                 others,
                 waiting,
                 item.position in ledger.with_gold and not waiting and ledger.is_unplaced(place, annotator),
+                ledger.shown(item.trace_id, annotator) is not None,
             )
+
+    def show(self, queue_id: str, place: int, annotator: str) -> None:
+        """Log that an annotator is shown gold or scores of an item's question: from now on it isn't blind."""
+        annotator = checked_name(annotator)
+        with transaction(self._path) as db:
+            with self._opened(db, queue_id) as (queue, ledger):
+                trace_id = _item(queue, ledger, place).trace_id
+            append_reveal(db, trace_id, annotator)
 
     def unplaced(self, queue_id: str, annotator: str) -> list[QueueItem]:
         """The items that the annotator called right while the gold was hidden, and now is to place in it.
 
-        Their one verdict is a blind "unlisted", their question has gold, and no item of it may still come to
-        the annotator, so that seeing the gold spoils nothing. The one judged last comes first.
+        Their last verdict is a blind "unlisted" from before any gold was shown, their question has gold, and
+        no item of it may still come to the annotator, so that seeing the gold spoils nothing. The one judged
+        last comes first.
         """
         annotator = checked_name(annotator)
         with self._read(queue_id) as (_, ledger):
@@ -332,10 +345,9 @@ class QueueStore:
             names = {"queue": queue.id, "run": queue.run_id, "annotator": annotator}
             if (row := db.execute(target_sql, names).fetchone()) is None:
                 return None
-            target, trace_id, answer, place, added = row
+            target, answer, place, added = row
             item = QueueItem(*db.execute(f"{_ITEMS} AND item.place = ?", [queue.id, place]).fetchone())
-            event = {"kind": kind, "at": self._time(), "target": target, "trace_id": trace_id}
-            db.table("events").insert(event | {"annotator": annotator})
+            append_step(db, kind, target, self._time())
             if kind == "undo" and not added:
                 self._log(db, queue, place, annotator, "claim")
             return Step(item, answer, bool(added))
@@ -354,34 +366,42 @@ class QueueStore:
 
 _MINE = f"""
     WITH mine AS (
-        SELECT judged.id, judged.trace_id, judged.place, 0 AS added FROM ({JUDGED}) AS judged
+        SELECT judged.id, judged.at, judged.trace_id, judged.place, 0 AS added FROM ({JUDGED}) AS judged
         WHERE judged.annotator = :annotator
         UNION ALL
-        SELECT event.id, event.trace_id, min(item.place), 1
+        SELECT event.id, event.at, event.trace_id, min(item.place), 1
         FROM queue_items AS item
         JOIN run_questions AS asked ON asked.run_id = :run AND asked.position = item.position
         JOIN events AS event ON event.trace_id = asked.trace_id
         WHERE item.queue_id = :queue AND event.kind = 'judge' AND event.annotator = :annotator
-            AND NOT event.recalled AND NOT EXISTS (
+            AND (NOT event.recalled OR event.label IN ('listed', 'variant', 'unlisted'))
+            AND NOT EXISTS (
                 SELECT 1 FROM queue_items AS own
                 WHERE own.queue_id = :queue AND own.position = item.position
                     AND own.answer_key = event.answer_key
             )
         GROUP BY event.id
     )
-    SELECT mine.id, mine.trace_id, said.answer, mine.place, mine.added
+    SELECT mine.id, said.answer, mine.place, mine.added
     FROM mine JOIN events AS said ON said.id = mine.id
-    LEFT JOIN events AS step ON step.id = (SELECT max(id) FROM events WHERE target = mine.id)
+    LEFT JOIN events AS step ON step.id = (
+        SELECT id FROM events WHERE target = mine.id ORDER BY at DESC, id DESC LIMIT 1
+    )
 """
-"""An annotator's verdicts on a queue's items, and on answers added to their questions, with the last step."""
+"""An annotator's verdicts on a queue's items, and on answers added to their questions, with the last step.
+
+An added answer may be a candidate that the queue left out.
+"""
 
 _LAST_LIVE = f"""
-    {_MINE} WHERE coalesce(step.kind, 'redo') = 'redo' ORDER BY mine.id DESC LIMIT 1
+    {_MINE} WHERE coalesce(step.kind, 'redo') = 'redo' ORDER BY mine.at DESC, mine.id DESC LIMIT 1
 """
 
 _LAST_UNDONE = f"""
-    {_MINE} WHERE step.kind = 'undo' AND step.id > (SELECT max(id) FROM mine)
-    ORDER BY step.id DESC LIMIT 1
+    {_MINE} WHERE step.kind = 'undo' AND NOT EXISTS (
+        SELECT 1 FROM mine AS later WHERE later.id > step.id
+    )
+    ORDER BY step.at DESC, step.id DESC LIMIT 1
 """
 
 _QUEUES = """

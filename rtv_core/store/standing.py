@@ -26,13 +26,18 @@ def standing_at(path: Path | str, moment: str) -> list[Judgement]:
             WHERE past.kind = 'judge' AND coalesce(
                 (
                     SELECT step.kind FROM past AS step WHERE step.target = past.id
-                    ORDER BY step.id DESC LIMIT 1
+                    ORDER BY step.at DESC, step.id DESC LIMIT 1
                 ),
                 'redo'
             ) = 'redo'
         )
-        SELECT * FROM live WHERE id IN (SELECT max(id) FROM live GROUP BY trace_id, annotator, answer_key)
-        ORDER BY id DESC
+        SELECT * FROM (
+            SELECT *, row_number() OVER (
+                PARTITION BY trace_id, annotator, answer_key ORDER BY at DESC, id DESC
+            ) AS age
+            FROM live
+        )
+        WHERE age = 1 ORDER BY at DESC, id DESC
     """
     with connect(Path(path)) as db:
         return [read_judgement(row) for row in db.query(sql, {"moment": bindable(moment)})]

@@ -296,6 +296,36 @@ def test_an_item_that_was_seen_is_not_blind_after_an_undo(small: Bench) -> None:
     assert [blind for _, _, blind in ann.verdicts()] == [False]
 
 
+def test_what_was_seen_in_another_queue_of_the_run_is_not_judged_blind(small: Bench) -> None:
+    first, second = small.queue("first", only="1912"), small.queue("second", only="Mary Smith", overlap=2)
+    ann = Annotator(small, first)
+    assert Annotator(small, second).do("open").mode == "blind"
+    assert "Golden Age" in ann.judge(1, "invalid").markup
+    again = Annotator(small, second)
+    assert again.do("open").mode == "open"
+    assert "Not blind" in again.do("open").text
+    again.judge(1, "invalid")
+    assert ann.verdicts() == [("1912", "invalid", True), ("Mary Smith", "invalid", False)]
+    assert Annotator(small, second, "Bob").do("open").mode == "blind"
+
+
+def test_what_was_seen_before_a_colleague_let_an_item_go_is_not_judged_blind(small: Bench) -> None:
+    queue = small.queue()
+    ann, bob = Annotator(small, queue), Annotator(small, queue, "Bob")
+    items = len(small.workbench.queues.items(queue))
+    assert ann.do("open").mode == "blind"
+    for place in range(3, items + 1):
+        bob.judge(place, "invalid")
+    ann.judge(1, "invalid")
+    assert "Golden Age" in ann.judge(2, "invalid").markup
+    bob.do("undo")
+    bob.do("leave")
+    feed = ann.do("open")
+    assert feed.mode == "open"
+    ann.judge(feed.place, "invalid")
+    assert [blind for _, _, blind in ann.verdicts()] == [True, True, False]
+
+
 def test_an_undo_before_anything_was_shown_leaves_the_item_blind(small: Bench) -> None:
     queue = small.queue()
     ann = Annotator(small, queue)
@@ -600,6 +630,20 @@ def test_answers_that_were_added_stay_on_the_page_with_their_words_marked(small:
         assert "nobody knows" in feed.text
         assert [word for word in SECRET if word in feed.markup] == []
     assert "Answers you added" not in bob.do("open").text
+
+
+def test_a_candidate_that_the_queue_left_out_can_be_added_and_taken_back(small: Bench) -> None:
+    queue = small.queue(only="1912")
+    ann = Annotator(small, queue)
+    ann.do("add", place=1, answer="Mary Smith")
+    ann.judge(1, "invalid")
+    assert "Answers you added 1" in ann.do("open", place=1).text
+    assert ann.do("undo").place == 1
+    assert ann.verdicts() == [("Mary Smith", "unlisted", True)]
+    assert "Mary Smith. It is no added answer any more." in ann.do("undo").said()
+    assert ann.verdicts() == []
+    assert not ann.do("redo").failed
+    assert ann.verdicts() == [("Mary Smith", "unlisted", True)]
 
 
 def test_additions_are_taken_back_and_brought_back_among_the_verdicts_after_a_restart(small: Bench) -> None:

@@ -246,6 +246,7 @@ def _reveal(desk: Desk, facts: Facts, placing: bool) -> Reveal:
     if placing or not facts.may_show_all:
         left = 0 if placing else len(facts.standing.others)
         return Reveal(None, None, placing, left)
+    desk.workbench.queues.show(desk.queue.id, facts.sheet.place, desk.name)
     return Reveal(facts.score, facts.gold, False, 0)
 
 

@@ -7,7 +7,9 @@ place   it was called right: the gold is shown, the score is not, to say which g
 open    score and gold: the item is judged, and the verdict can be changed
 
 Score and gold of a question are shown once no item of it can come to the annotator any more, so that one
-item doesn't give away the next. In a queue that isn't blind every item is open.
+item doesn't give away the next. In a queue that isn't blind every item is open; and so is what comes to an
+annotator who was shown gold or scores of its question before, in another queue or ere a colleague let an item
+go: it can't be judged blind any more.
 """
 
 from __future__ import annotations
@@ -73,7 +75,8 @@ class Sheet:
 
     `gold` and `score` are None while they are hidden. `followed`: a verdict may be followed by placing
     another item of the question, so the page waits for the server to say what comes next. `said` is the
-    annotator's verdict that stands, `added` what they added to the question, oldest first.
+    annotator's verdict that stands, `added` what they added to the question, oldest first. `seen`: the queue
+    is blind, but this can't be judged blind any more.
     """
 
     queue_id: str
@@ -89,6 +92,7 @@ class Sheet:
     score: Score | None
     followed: bool
     added: tuple[Addition, ...]
+    seen: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,8 @@ def read_sheet(workbench: Workbench, queue: Queue, place: int, annotator: str) -
     events = [e for e in workbench.store.history(item.trace_id) if e.judgement.annotator == annotator]
     judged = [event for event in events if event.kind == "judge"]
     mode = _mode(queue, standing, judged)
+    if mode != "blind" and not standing.shown:
+        workbench.queues.show(queue.id, place, annotator)
     mine = workbench.store.current(item.trace_id, annotator)
     said = next((j for j in mine if _key(j.answer) == _key(item.answer)), None)
     in_queue = {_key(other.answer) for other in (item, *standing.others)}
@@ -128,7 +134,7 @@ def read_sheet(workbench: Workbench, queue: Queue, place: int, annotator: str) -
     added = tuple(
         Addition(judgement, passages.get(judgement.support.passage_id) if judgement.support else None)
         for judgement in reversed(mine)
-        if not judgement.recalled and _key(judgement.answer) not in in_queue
+        if (not judgement.recalled or judgement.label in VALID) and _key(judgement.answer) not in in_queue
     )
     sheet = Sheet(
         queue.id,
@@ -144,6 +150,7 @@ def read_sheet(workbench: Workbench, queue: Queue, place: int, annotator: str) -
         score if mode == "open" else None,
         mode == "blind" and any(_has_one(other.answer, judged) for other in standing.others),
         added,
+        queue.plan.blind and mode == "open" and said is None,
     )
     return Facts(sheet, standing, trace, row.question, gold, score)
 
@@ -154,7 +161,7 @@ def _mode(queue: Queue, standing: Standing, judged: Sequence[Event]) -> str:
         return "open"
     if standing.unplaced:
         return "place"
-    if any(not event.judgement.blind for event in judged):
+    if standing.shown or any(not event.judgement.blind for event in judged):
         return "open"
     was_shown = not standing.waiting and _has_one(standing.item.answer, judged)
     all_judged = all(_has_one(item.answer, judged) for item in (standing.item, *standing.others))

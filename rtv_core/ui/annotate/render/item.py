@@ -133,7 +133,9 @@ def _verdicts(sheet: Sheet) -> Markup:
     )
     hint = None
     if sheet.mode == "blind":
-        text = "Score and gold stay hidden until you have judged."
+        hint = tag("p", "Score and gold stay hidden until you have judged.", class_="hint")
+    elif sheet.seen:
+        text = "Not blind: score or gold of this question was shown to you before. The verdict will say so."
         hint = tag("p", text, class_="hint")
     return tag(
         "div",
