@@ -227,6 +227,9 @@ def test_each_set_gives_its_questions_with_answers_and_context(data):
             "squad-lists", "what two towns are here", (("Ost",), ("Pell",)), "Ost and Pell are here.", False
         ),
         SourceQuestion("squad-2.0", "who never sang it", (), "Beyla sang.", False),
+        SourceQuestion(
+            "squad-2.0-answered", "who sang blue", (("Beyla sang blue.",),), "Beyla sang blue.", False
+        ),
         SourceQuestion("nq", TRAINED[0], (("Ana Lind",), ("Lind",)), "Ana Lind won.", True),
         SourceQuestion("quoref", "who are they", (("Ilo",), ("Brae",)), "Ilo and Brae.", False),
         SourceQuestion("quoref", "who else", (("Sef",),), "Sef.", False),
@@ -293,7 +296,7 @@ def test_near_copies_of_held_out_questions_come_out_of_no_set(data, holder):
     )
     write(
         data / "reading/squad/dev-v2.0.json.gz",
-        squad_two(*((text, "Karo.", True) for text in asked)),
+        squad_two(*((text, "Karo.", impossible) for text in asked for impossible in (True, False))),
     )
     write(
         data / "reading/nq-oracle/nq-open-oracle.jsonl.gz",
@@ -324,7 +327,8 @@ def test_near_copies_of_held_out_questions_come_out_of_no_set(data, holder):
             data / f"questions/multispanqa-{holder}.jsonl.gz",
             [multispanqa(held, "Ana Lind.", ["Ana Lind"], split=holder)],
         )
-    sets = {"squad", "squad-2.0", "nq", "quoref", "re-docred", "multispanqa", "ambignq", "webquestions"}
+    sets = {"squad", "squad-2.0", "squad-2.0-answered", "nq", "quoref", "re-docred"}
+    sets |= {"multispanqa", "ambignq", "webquestions"}
     out = read_sources(data)
     copied = {q.set for q in out if "velda" in q.text.casefold()}
     assert copied == (set() if holder else sets)
@@ -380,7 +384,8 @@ def test_a_set_that_is_absent_is_left_out_with_a_warning(data, caplog):
     (data / "reading/squad/train-v1.1.json.gz").unlink()
     with caplog.at_level(logging.WARNING):
         sets = {question.set for question in read_sources(data)}
-    assert sets == {"squad-2.0", "nq", "quoref", "re-docred", "multispanqa", "ambignq", "webquestions"}
+    assert "squad" not in sets
+    assert sets > {"squad-2.0", "nq", "quoref", "re-docred", "multispanqa", "ambignq", "webquestions"}
     assert "Leaving out squad: no file" in caplog.text
 
 
@@ -933,6 +938,25 @@ def test_a_verifier_s_group_holds_the_context_and_retrieved_passages_by_rank():
         assert group.hits[group.statuses.index("positive")].rank == 3
     assert {group.k for group in groups} == set(EVIDENCE_SIZES)
     assert any(max(hit.rank for hit in group.hits) > 8 for group in groups)
+
+
+def test_of_some_sets_fewer_passages_are_read():
+    own = [replace(example, set="squad") for example in world_examples()]
+    shares = (("nq", 99), ("squad", 99))
+    groups = groups_of([*world_examples(), *own], shares=shares, repeats=(), fewer=(("squad", 3),))
+    counts = [len(group.hits) for group in groups]
+    assert sum(count <= 3 for count in counts) == len(own)
+    assert sum(count == 6 for count in counts) >= len(own) // 2
+    assert all("positive" in group.statuses for group in groups)
+
+
+def test_the_answer_of_a_question_that_several_people_read_is_the_one_most_of_them_gave(data):
+    two = squad_two(("who sang blue", "Beyla sang blue.", False))
+    answers = [{"text": text, "answer_start": 0} for text in ("Beyla sang", "Beyla", "Beyla")]
+    two["data"][0]["paragraphs"][0]["qas"][0]["answers"] = answers
+    write(data / "reading/squad/dev-v2.0.json.gz", two)
+    (question,) = (q for q in read_sources(data) if q.set.startswith("squad-2.0"))
+    assert question.answers == (("Beyla",),)
 
 
 def test_unanswered_groups_hold_no_passage_that_is_known_to_answer():

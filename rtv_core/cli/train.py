@@ -79,7 +79,7 @@ def recaller(
 @click.option("--from", "start", type=click.Path(path_type=Path), required=True, help="The trained recaller.")
 @click.option(
     "--course",
-    type=click.Choice(["first", "again"]),
+    type=click.Choice(["first", "again", "doubt"]),
     default="first",
     show_default=True,
     help="What is read: see rtv_core/training/courses.py.",

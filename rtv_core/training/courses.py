@@ -6,6 +6,7 @@ recaller "more"    from that reader: questions it has not seen, mostly SQuAD's
 recaller "lists"   from that: answers that are lists, part by part, and more of SQuAD
 recaller "rest"    from that: what is left of SQuAD
 verifier "again"   from that: the second stage on other draws, with lists, and what was read rehearsed
+verifier "doubt"   from that: questions on the same paragraphs, with an answer there and without
 """
 
 from __future__ import annotations
@@ -107,6 +108,41 @@ VERIFIER_COURSES = {
             repeats=(("multispanqa", 4),),
             rehearsed=8,
             seed=7,
+        ),
+        replace(SECOND_STAGE, encoder_rate=5e-5),
+    ),
+    "doubt": Course(
+        {
+            "squad": (26_000, 29_000),
+            "squad-2.0": ALL,
+            "squad-2.0-answered": ALL,
+            "squad-lists": ALL,
+            "nq": ALL,
+            "quoref": (0, 425),
+            "multispanqa": ALL,
+            "ambignq": ALL,
+            "webquestions": ALL,
+            "re-docred": (0, 500),
+        },
+        VerifierPlan(
+            passages=10,
+            questions=4,
+            shares=(
+                ("ambignq", 300),
+                ("multispanqa", 999),
+                ("nq", 900),
+                ("quoref", 40),
+                ("re-docred", 40),
+                ("squad", 50),
+                ("squad-2.0", 2500),
+                ("squad-2.0-answered", 1500),
+                ("squad-lists", 400),
+                ("webquestions", 100),
+            ),
+            repeats=(("multispanqa", 4),),
+            fewer=(("squad-2.0", 4), ("squad-2.0-answered", 4)),
+            rehearsed=6,
+            seed=9,
         ),
         replace(SECOND_STAGE, encoder_rate=5e-5),
     ),

@@ -3,7 +3,7 @@
 `--data DIR` holds them under these paths; a set that is absent is left out, with a warning:
 
     reading/squad/train-v1.1.json.gz              SQuAD 1.1 train; answers that are lists, part by part
-    reading/squad/dev-v2.0.json.gz                SQuAD 2.0 dev: only the questions without an answer
+    reading/squad/dev-v2.0.json.gz                SQuAD 2.0 dev: questions without an answer or with
     reading/nq-oracle/nq-open-oracle.jsonl.gz     NQ-open dev with gold passages: only questions of odd SHA-1
     reading/quoref/{official,in_house}-QUOREF-valid.json.gz
     reading/re-docred/{dev,test}_revised.json.gz  facts, turned into questions by templates
@@ -75,6 +75,7 @@ def read_sources(data: Path) -> list[SourceQuestion]:
     readers = {
         "squad": _squad,
         "squad-2.0": _squad_unanswerable,
+        "squad-2.0-answered": _squad_answered,
         "nq": _nq_oracle,
         "quoref": _quoref,
         "re-docred": _re_docred,
@@ -156,6 +157,18 @@ def _squad_unanswerable(data: Path) -> Iterator[SourceQuestion]:
             for qa in paragraph["qas"]:
                 if qa["is_impossible"]:
                     yield SourceQuestion("squad-2.0", qa["question"], (), paragraph["context"], False)
+
+
+def _squad_answered(data: Path) -> Iterator[SourceQuestion]:
+    """The answered questions on the same paragraphs, each with the answer that most annotators gave."""
+    for article in _load(data / "reading/squad/dev-v2.0.json.gz")["data"]:
+        for paragraph in article["paragraphs"]:
+            for qa in paragraph["qas"]:
+                if given := Counter(answer["text"].strip() for answer in qa["answers"]).most_common(1):
+                    answers = ((given[0][0],),)
+                    yield SourceQuestion(
+                        "squad-2.0-answered", qa["question"], answers, paragraph["context"], False
+                    )
 
 
 def _nq_oracle(data: Path) -> Iterator[SourceQuestion]:

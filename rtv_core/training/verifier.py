@@ -58,7 +58,8 @@ class VerifierPlan:
 
     `unanswered` is the share of questions whose answering passages are taken away, so that nothing is right;
     of a question that only seems to be answered nothing ever is.
-    `shares` is how many questions of each set are seen, `repeats` how often. Each step also reads `rehearsed`
+    `shares` is how many questions of each set are seen, `repeats` how often; of the sets in `fewer` only so
+    many passages are read. Each step also reads `rehearsed`
     pairs as the first stage does, so that reading is not forgotten. For comparison: with
     `single_span` the spans of a passage compete; without `own_candidates` the candidates are known answers
     and spans drawn at random, not the recaller's proposals; with `reread` the evidence is read again for each
@@ -80,6 +81,7 @@ class VerifierPlan:
         ("webquestions", 100),
     )
     repeats: tuple[tuple[str, int], ...] = (("multispanqa", 4), ("nq", 2))
+    fewer: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     rehearsed: int = field(default=0, repr=False)
     single_span: bool = field(default=False, repr=False)
     own_candidates: bool = field(default=True, repr=False)
@@ -122,6 +124,7 @@ def draw_group(
     example: Example, passages: Sequence[Passage], plan: VerifierPlan, rng: random.Random
 ) -> Group:
     """Some of a question's passages: answering ones (at most four), the best ranked, a few deeper ones."""
+    most = dict(plan.fewer).get(example.set, plan.passages)
     places = {row: place for place, row in enumerate(example.rows)}
     status = {
         row: example.status(row, place + 1, passages[row]) for row, place in places.items() if place < 30
@@ -135,11 +138,11 @@ def draw_group(
         wanted = list(example.gold[:2])
     banned = set(positive) - set(wanted)
     rest = [row for row in example.rows if row not in banned and row not in wanted]
-    top = rest[: plan.passages // 2]
-    deep = rest[plan.passages // 2 :]
+    top = rest[: most // 2]
+    deep = rest[most // 2 :]
     # The square draws well ranked passages more often.
-    drawn = {deep[int(len(deep) * rng.random() ** 2)] for _ in range(plan.passages)} if deep else set()
-    rows = list(dict.fromkeys([*wanted, *top, *sorted(drawn, key=places.__getitem__)]))[: plan.passages]
+    drawn = {deep[int(len(deep) * rng.random() ** 2)] for _ in range(most)} if deep else set()
+    rows = list(dict.fromkeys([*wanted, *top, *sorted(drawn, key=places.__getitem__)]))[:most]
     # A context that the retriever did not return is read as one of the worst ranked.
     rows.sort(key=lambda row: places.get(row, len(places)))
     hits, statuses, spans = [], [], []
