@@ -542,10 +542,13 @@ def test_another_run_of_one_name_is_kept_under_a_longer_one(tmp_path: Path) -> N
     assert dump(one) == before
 
 
-def test_runs_and_queues_of_one_name_that_are_merged_both_ways_are_kept_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["dev", "d" * 195])
+def test_runs_and_queues_of_one_name_that_are_merged_both_ways_are_kept_once(
+    tmp_path: Path, name: str
+) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
-    a_workplace(one)
-    queue = a_workplace(two, model="two")
+    a_workplace(one, name)
+    queue = a_workplace(two, name, model="two")
     judge_next(two, queue, "Bob", "unlisted", "t")
     for _ in range(2):
         merge(two, one)
@@ -553,7 +556,7 @@ def test_runs_and_queues_of_one_name_that_are_merged_both_ways_are_kept_once(tmp
         for path, own in ((one, "one"), (two, "two")):
             runs = RunStore(path).runs()
             assert sorted(run.provenance["model"] for run in runs) == ["one", "two"]
-            assert RunStore(path).run("dev").provenance["model"] == own
+            assert RunStore(path).run(name).provenance["model"] == own
             assert len(QueueStore(path).queues()) == 2
     assert merge(two, one) == merge(two, one)
     judged = [QueueStore(two).progress(queue.id, "Bob").done for queue in QueueStore(two).queues()]
@@ -564,10 +567,18 @@ def test_who_was_shown_the_gold_is_merged_too(tmp_path: Path) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
     queue = a_workplace(one)
     a_workplace(two)
+    judge_next(one, queue, "Ann", "unlisted", "t")
+    QueueStore(one).show(queue, 1, "Ann")
+    judge_next(one, queue, "Ann", "unlisted", "t2")
     QueueStore(two).show(queue, 1, "Ann")
-    merge(two, one)
-    assert QueueStore(one).standing(queue, 1, "Ann").shown
-    assert not QueueStore(one).standing(queue, 1, "Bob").shown
+    QueueStore(two).show(queue, 1, "Cid")
+    before = QueueStore(one).unplaced(queue, "Ann")
+    for source, target in ((two, one), (one, two)):
+        merge(source, target)
+        assert QueueStore(target).standing(queue, 1, "Ann").shown
+        assert QueueStore(target).standing(queue, 1, "Cid").shown
+        assert not QueueStore(target).standing(queue, 1, "Bob").shown
+        assert QueueStore(target).unplaced(queue, "Ann") == before
 
 
 def test_a_run_that_stopped_is_completed_by_the_other(tmp_path: Path) -> None:

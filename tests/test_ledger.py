@@ -106,6 +106,8 @@ def steps(world: World, chance: random.Random) -> Iterator[None]:
             (store.skip if chance.random() < 0.5 else store.release)(queue, place, who)
         elif kind == 7:
             (world.judgements.undo if chance.random() < 0.5 else world.judgements.redo)(item.trace_id, who)
+        elif kind == 8:
+            store.show(queue, place, who)
         elif (now := store.next(queue, who)) is not None:
             store.ahead(queue, now.place, who)
         yield
@@ -134,6 +136,18 @@ def test_verdicts_that_are_merged_in_count(tmp_path: Path) -> None:
     other.judge(Judgement(item.trace_id, "", item.answer, "invalid", "Ann"), "t")
     merge(tmp_path / "two.db", tmp_path / "one.db")
     assert world.live.progress(world.ids[0], "Ann").done == 1
+
+
+def test_a_verdict_that_was_taken_back_at_an_earlier_time_does_not_count(tmp_path: Path) -> None:
+    world = World(tmp_path / "rtv.db")
+    world.judge(world.items[0], "Ann", "invalid", "t")
+    with connect(world.path) as db:
+        ((id_, trace_id),) = db.execute("SELECT id, trace_id FROM events").fetchall()
+        step = {"kind": "undo", "at": "2001-01-01T00:00:00.000+00:00", "target": id_}
+        db.table("events").insert(step | {"trace_id": trace_id, "annotator": "Ann"})
+        db.conn.commit()
+    assert world.judgements.current() == []
+    assert world.live.progress(world.ids[0], "Ann").done == 0
 
 
 def test_a_write_that_fails_leaves_no_trace_in_memory(tmp_path: Path) -> None:

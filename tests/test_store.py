@@ -38,6 +38,7 @@ from rtv_core.records import (
 from rtv_core.store.database import connect, plain_errors, transaction
 from rtv_core.store.export import COLUMNS, export_csv, export_jsonl
 from rtv_core.store.judgements import JudgementStore
+from rtv_core.store.merging import Merged, merge
 from rtv_core.store.migrations import STEPS, migrate, version
 from rtv_core.store.traces import check_trace, read_trace, trace_row
 from rtv_core.store.validation import checked_judgement
@@ -455,12 +456,44 @@ def test_a_file_of_version_3_keeps_what_stood_where_its_clock_ran_back(tmp_path:
         connection.commit()
         stood = db.execute("SELECT answer, label, gold, blind FROM current_judgements ORDER BY answer")
         before = stood.fetchall()
+    new = tmp_path / "new.db"
+    assert merge(path, new).judgements == 9
+    assert merge(path, new) == Merged(0, 0, 0, 0, 0, 0, 0, ())  # what is said anew is the same each time
     store = JudgementStore(path)
+    assert merge(path, new) == Merged(0, 0, 0, 0, 0, 0, 0, ())
+    assert {j.at[:4] for j in store.current()} == {"2026"}
     after = [(j.answer, j.label, j.gold, j.blind) for j in store.current()]
     assert sorted(after) == [(answer, label, gold, bool(blind)) for answer, label, gold, blind in before]
     assert [label for _, label, *_ in before] == ["unlisted", "invalid", "invalid", "unlisted"]
     store.judge(_judged(row["id"], "2012", "unsure"), "new")
     assert store.current()[0].label == "unsure"
+
+
+def test_of_a_file_of_version_3_whoever_placed_or_judged_openly_saw_the_gold(tmp_path: Path) -> None:
+    path, row = tmp_path / "old.db", trace_row(_trace())
+    said = {
+        "Ann": (("1995", "unlisted", 1), ("1995", "variant", 1)),
+        "Bob": (("1995", "unlisted", 1), ("1995", "invalid", 1)),
+        "Cid": (("1995", "unlisted", 1), ("2012", "unlisted", 1)),
+        "Dee": (("1995", "unsure", 0),),
+    }
+    with closing(sqlite3.connect(path)) as connection:
+        db = Database(connection, execute_plugins=False)
+        migrate(db, STEPS[:3])
+        db.table("traces").insert(row)
+        for annotator, verdicts in said.items():
+            for number, (answer, label, blind) in enumerate(verdicts):
+                own = {"kind": "judge", "trace_id": row["id"], "annotator": annotator, "recalled": 0}
+                own |= {"answer": answer, "answer_key": answer, "label": label, "blind": blind}
+                own |= {"evidence": "", "gold": "", "note": "", "token": f"t{number}"}
+                db.table("events").insert(own | {"at": f"2026-11-30T00:00:0{number}.000+00:00"})
+        connection.commit()
+    JudgementStore(path)
+    with connect(path) as db:
+        shown = db.execute("SELECT annotator, at FROM reveals ORDER BY annotator").fetchall()
+        assert [(annotator, at[18]) for annotator, at in shown] == [("Ann", "1"), ("Dee", "0")]
+        with pytest.raises(sqlite3.IntegrityError, match="never rewritten"):
+            db.execute("DELETE FROM reveals")
 
 
 def test_the_later_verdict_stands_though_the_clock_was_set_back(
@@ -478,6 +511,11 @@ def test_the_later_verdict_stands_though_the_clock_was_set_back(
     assert store.redo(trace_id, "Ann").label == "unsure"
     assert [j.label for j in store.current()] == ["unsure"]
     assert store.redo(trace_id, "Ann") is None
+    store.judge(_judged(trace_id, "1995", "invalid"), "t3")
+    assert store.undo(trace_id, "Ann").answer == "1995"
+    assert store.undo(trace_id, "Ann").answer == "2012"
+    assert store.redo(trace_id, "Ann").answer == "2012"
+    assert store.redo(trace_id, "Ann").answer == "1995"
 
 
 def test_a_file_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:

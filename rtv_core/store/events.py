@@ -28,6 +28,7 @@ __all__ = [
     "read_judgement",
     "spellings_on",
     "stored_trace",
+    "was_shown",
 ]
 
 _FIELDS = tuple(f.name for f in fields(Judgement))
@@ -36,19 +37,11 @@ _FIELDS = tuple(f.name for f in fields(Judgement))
 def append_judgement(db: Database, judgement: Judgement, token: str) -> Judgement:
     """Log a judgement that was checked, in the caller's transaction; returns it with its time.
 
-    That is now, or a later time that the log knows where a clock was ahead: that of the latest verdict on the
-    answer, for the latest stands, and that at which the gold was shown, for what is said since knew it.
+    That is now, or a later time where a clock was set back or another machine's was ahead: times order what
+    an annotator said, took back and was shown.
     """
     row = event_row(judgement, token)
-    sql = """
-        SELECT max(at) FROM (
-            SELECT at FROM events WHERE trace_id = :trace_id AND annotator = :annotator
-                AND answer_key = :answer_key
-            UNION ALL SELECT at FROM reveals WHERE trace_id = :trace_id AND annotator = :annotator
-        )
-    """
-    (latest,) = db.execute(sql, row).fetchone()
-    row["at"] = max(now(), latest or "")
+    row["at"] = _next(db, judgement.annotator)
     db.table("events").insert(row)
     return replace(judgement, at=row["at"])
 
@@ -56,29 +49,40 @@ def append_judgement(db: Database, judgement: Judgement, token: str) -> Judgemen
 def append_step(db: Database, kind: str, target: int, at: str) -> None:
     """Log that a verdict is taken back ("undo") or restored ("redo"), in the caller's transaction.
 
-    At the time given, or that of the latest said of the verdict where a clock was ahead.
+    At the time given, or a later one as in `append_judgement`.
     """
     sql = "SELECT trace_id, annotator FROM events WHERE id = ?"
     trace_id, annotator = db.execute(sql, [target]).fetchone()
-    sql = "SELECT max(at) FROM events WHERE id = :target OR target = :target"
-    (latest,) = db.execute(sql, {"target": target}).fetchone()
-    step = {"kind": kind, "at": max(at, latest), "target": target}
+    step = {"kind": kind, "at": max(at, _next(db, annotator)), "target": target}
     db.table("events").insert(step | {"trace_id": trace_id, "annotator": annotator})
 
 
 def append_reveal(db: Database, trace_id: str, annotator: str) -> None:
     """Log, once, that an annotator was shown gold or scores of a trace's question.
 
-    In the caller's transaction. The time is after that of every verdict of theirs on it: what is said from
-    then on isn't blind.
+    In the caller's transaction, at a time as in `append_judgement`: what is said from then on isn't blind.
     """
-    sql = "SELECT max(at) FROM events WHERE trace_id = ? AND annotator = ?"
-    (latest,) = db.execute(sql, [trace_id, annotator]).fetchone()
-    at = now()
-    if latest is not None and latest >= at:
-        at = (datetime.fromisoformat(latest) + timedelta(milliseconds=1)).isoformat(timespec="milliseconds")
-    sql = "INSERT OR IGNORE INTO reveals (trace_id, annotator, at) VALUES (?, ?, ?)"
-    db.execute(sql, [trace_id, annotator, at])
+    if was_shown(db, trace_id, annotator):
+        return
+    at = _next(db, annotator)
+    db.table("reveals").insert({"trace_id": trace_id, "annotator": annotator, "at": at})
+
+
+def was_shown(db: Database, trace_id: str, annotator: str) -> bool:
+    """Whether that was logged."""
+    sql = "SELECT 1 FROM reveals WHERE trace_id = ? AND annotator = ?"
+    return db.execute(sql, [trace_id, annotator]).fetchone() is not None
+
+
+def _next(db: Database, annotator: str) -> str:
+    """Now, or a millisecond after the latest time of the annotator's that isn't before it."""
+    latest, at = "", now()
+    for table in ("events", "reveals"):
+        (last,) = db.execute(f"SELECT max(at) FROM {table} WHERE annotator = ?", [annotator]).fetchone()
+        latest = max(latest, last or "")
+    if latest < at:
+        return at
+    return (datetime.fromisoformat(latest) + timedelta(milliseconds=1)).isoformat(timespec="milliseconds")
 
 
 def event_row(judgement: Judgement, token: str) -> dict[str, Any]:

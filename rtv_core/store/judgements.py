@@ -28,14 +28,18 @@ from rtv_core.store.events import (
     read_judgement,
     spellings_on,
     stored_trace,
+    was_shown,
 )
 from rtv_core.store.supports import check_in_passages, passage_texts
 from rtv_core.store.traces import bindable, insert_trace, now, question_key, read_trace, trace_row
 from rtv_core.store.validation import checked_judgement, checked_name, checked_token, composed
 
-__all__ = ["Event", "JudgementStore"]
+__all__ = ["ADDED", "Event", "JudgementStore"]
 
 TRACES_KEPT = 64
+
+ADDED = "added:"
+"""So begins the token of an answer that was added as missing. It may be a candidate all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +96,13 @@ class JudgementStore:
         with connect(self._path) as db:
             return MappingProxyType(json.loads(stored_trace(db, trace_id)["provenance"]))
 
-    def judge(self, judgement: Judgement, token: str) -> Judgement:
+    def judge(self, judgement: Judgement, token: str, unseen: bool = False) -> Judgement:
         """Save a judgement; returns it as saved, with the time and the trace's own question.
 
         `token` names the click or key press: sent again with the same judgement, nothing more is written.
         An answer typed in (`recalled` False) that has a candidate's key counts as that candidate. Raises
         MissingError for an unknown trace and InputError for anything not allowed, such as a support whose
-        words don't stand where it says.
+        words don't stand where it says; with `unseen` also where the annotator was shown the gold meanwhile.
         """
         token = checked_token(token)
         judgement = checked_judgement(judgement)
@@ -109,7 +113,16 @@ class JudgementStore:
                 check_in_passages(judgement.support, passage_texts(trace["body"]))
             if (saved := _by_token(db, judgement.annotator, token)) is not None:
                 return _same(saved, judgement, token)
+            if unseen and was_shown(db, judgement.trace_id, judgement.annotator):
+                raise InputError("The gold was shown to you in another tab meanwhile. Reload the page.")
             return append_judgement(db, judgement, token)
+
+    def added(self, trace_id: str, annotator: str) -> frozenset[str]:
+        """The keys of the answers that an annotator ever added to a trace as missing ones: see `ADDED`."""
+        sql = "SELECT answer_key FROM events WHERE trace_id = ? AND annotator = ? AND token LIKE ?"
+        with connect(self._path) as db:
+            rows = db.execute(sql, [bindable(trace_id), checked_name(annotator), f"{ADDED}%"]).fetchall()
+        return frozenset(key for (key,) in rows)
 
     def saved_as(self, annotator: str, token: str) -> Judgement | None:
         """The judgement that was saved under a client token, taken back or not; None if none was."""
@@ -134,8 +147,8 @@ class JudgementStore:
             JOIN traces ON traces.id = judged.trace_id
             WHERE step.kind = 'undo' AND NOT EXISTS (
                 SELECT 1 FROM mine AS later
-                WHERE later.kind = 'judge' AND later.id > step.id
-                    OR later.target = step.target AND (later.at, later.id) > (step.at, step.id)
+                WHERE (later.at, later.id) > (step.at, step.id)
+                    AND (later.kind = 'judge' OR later.target = step.target)
             )
             ORDER BY step.at DESC, step.id DESC LIMIT 1
         """

@@ -125,7 +125,7 @@ class Ledger:
         if newest_reveal > self._seen_reveal:
             for id_, trace_id, annotator, at in db.execute(_REVEALS, {"seen": self._seen_reveal}):
                 self._seen_reveal = id_
-                self._shown[trace_id, annotator] = at
+                self._shown[trace_id, annotator] = min(at, self._shown.get((trace_id, annotator), at))
                 for place in list(self._right[annotator]):
                     if self.items[place].trace_id == trace_id:
                         self._settle(place, annotator, self._live[place, annotator])
@@ -292,9 +292,12 @@ class Ledger:
             self._verdicts[id_] = _Verdict(places, annotator, label, bool(blind), at)
         judged = id_ if kind == "judge" else target
         verdict = self._verdicts.get(judged)
-        if verdict is None or (at, id_) < self._steps.get(judged, ("", 0)):
-            return  # another queue's, or it was taken back or restored later by time than this tells
-        self._steps[judged] = at, id_
+        if verdict is None:
+            return  # another queue's
+        if kind != "judge":
+            if (at, id_) < self._steps.get(judged, ("", 0)):
+                return  # it was taken back or restored later by time than this tells
+            self._steps[judged] = at, id_
         for place in verdict.places:
             live = self._live[place, verdict.annotator]
             if kind == "undo":

@@ -113,7 +113,8 @@ def _merge_runs(
                 return None
             return _is_same_run(here[0], run, _rows(db, "run_questions", "run_id", id_), questions)
 
-        name, is_here = _named("run", run["name"], header, here_as)
+        names = [name for (name,) in db.execute("SELECT name FROM runs")]
+        name, is_here = _named("run", run["name"], header, names, here_as)
         id_ = run_id(name)
         if name != run["name"]:
             renamed[run["name"]] = name
@@ -171,7 +172,8 @@ def _merge_queues(
                 return None
             return [[here[0][name] for name in QUEUE_HEADER], _items(db, id_)] == content
 
-        name, is_here = _named("queue", queue["name"], content, here_as)
+        names = [name for (name,) in db.execute("SELECT name FROM queues WHERE run_id = ?", [run])]
+        name, is_here = _named("queue", queue["name"], content, names, here_as)
         id_ = id_of_queue(run, name)
         if name != queue["name"]:
             renamed[queue["name"]] = name
@@ -230,19 +232,25 @@ def _merge_filters(source: Database, db: Database) -> None:
     _insert(db, "filter_events", [row for row in rows if (row["owner"], row["name"]) not in here])
 
 
-def _named(kind: str, name: str, content: Any, here_as: Callable[[str], bool | None]) -> tuple[str, bool]:
+def _named(
+    kind: str, name: str, content: Any, names: Sequence[str], here_as: Callable[[str], bool | None]
+) -> tuple[str, bool]:
     """The name that a run or queue has here or gets, and whether it is here.
 
-    `here_as(name)`: whether what has the name here is the same, None where nothing has it. What was given a
-    longer name on another machine, for the name was taken there, may be here under its own.
+    `names` are those that are taken here. `here_as(name)`: whether what has the name is the same, None where
+    nothing has it. What was given a longer name on another machine, for the name was taken there, may be here
+    under its own.
     """
     mark = f" [{hashlib.sha256(to_json(content).encode()).hexdigest()[:6]}]"
-    longer = f"{name[:LONGEST_NAME].rstrip()}{mark}"
-    own = [name.removesuffix(mark)] if name.endswith(mark) else []
-    for known in (*own, name, longer):
+
+    def longer(short: str) -> str:
+        return f"{short[:LONGEST_NAME].rstrip()}{mark}"
+
+    own = [known for known in names if longer(known) == name]
+    for known in (*own, name, longer(name)):
         if here_as(known):
             return known, True
-    for free in (name, longer):
+    for free in (name, longer(name)):
         if here_as(free) is None:
             return free, False
     raise MismatchError(f"There is another {kind} {name!r} already. Merge into a new file.")

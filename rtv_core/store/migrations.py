@@ -11,7 +11,6 @@ from sqlite_utils import Database
 
 from rtv_core.errors import StoreError
 from rtv_core.store.supports import out_of_note, passage_texts, write_support
-from rtv_core.store.traces import now
 
 __all__ = ["STEPS", "migrate", "version"]
 
@@ -282,8 +281,29 @@ def step_4(db: Database) -> None:
     """The latest by time stands, wherever in the log it lies; and to whom gold or scores were shown.
 
     Before, the last of the log stood. Where that was another one, it is said anew, so that what stood stays.
-    The gold was seen by whoever said a verdict that isn't blind, or a second one on one answer.
+    The gold was seen by whoever said a verdict that isn't blind, or one that placed an answer.
     """
+    db.execute(
+        """
+        CREATE TABLE reveals (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            trace_id TEXT NOT NULL REFERENCES traces (id),
+            annotator TEXT NOT NULL,
+            at TEXT NOT NULL,
+            UNIQUE (trace_id, annotator, at)
+        )
+        """
+    )
+    for change in ("UPDATE", "DELETE"):
+        db.execute(
+            f"""
+            CREATE TRIGGER reveals_no_{change.lower()} BEFORE {change} ON reveals
+            BEGIN SELECT RAISE(ABORT, 'history is never rewritten'); END
+            """
+        )
+    db.execute("CREATE INDEX reveals_annotator ON reveals (annotator, at)")
+    db.execute("CREATE INDEX events_annotator ON events (annotator, at)")
+    db.execute(_SEEN)
     stood = _standing(db)
     db.execute("DROP VIEW current_judgements")
     db.execute("DROP VIEW live_judgements")
@@ -317,39 +337,24 @@ def step_4(db: Database) -> None:
     for place in sorted(stood.keys() | stands.keys()):
         if stood.get(place) != stands.get(place):
             _let_stand(db, place, stood.get(place))
-    db.execute(
-        """
-        CREATE TABLE reveals (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            trace_id TEXT NOT NULL REFERENCES traces (id),
-            annotator TEXT NOT NULL,
-            at TEXT NOT NULL,
-            UNIQUE (trace_id, annotator)
+
+
+_SEEN = """
+    INSERT INTO reveals (trace_id, annotator, at)
+    SELECT trace_id, annotator, min(at) FROM (
+        SELECT trace_id, annotator, at FROM events WHERE kind = 'judge' AND NOT blind
+        UNION ALL
+        SELECT it.trace_id, it.annotator, it.at FROM live_judgements AS it
+        WHERE it.blind AND it.label IN ('listed', 'variant', 'unlisted') AND (
+            SELECT before.blind AND before.label = 'unlisted' FROM live_judgements AS before
+            WHERE before.trace_id = it.trace_id AND before.annotator = it.annotator
+                AND before.answer_key = it.answer_key AND before.id < it.id
+            ORDER BY before.id DESC LIMIT 1
         )
-        """
     )
-    db.execute(
-        """
-        INSERT INTO reveals (trace_id, annotator, at)
-        SELECT trace_id, annotator, min(at) FROM (
-            SELECT trace_id, annotator, at FROM events WHERE kind = 'judge' AND NOT blind
-            UNION ALL
-            SELECT it.trace_id, it.annotator, it.at FROM live_judgements AS it WHERE EXISTS (
-                SELECT 1 FROM live_judgements AS earlier
-                WHERE earlier.trace_id = it.trace_id AND earlier.annotator = it.annotator
-                    AND earlier.answer_key = it.answer_key AND (earlier.at, earlier.id) < (it.at, it.id)
-            )
-        )
-        GROUP BY trace_id, annotator
-        """
-    )
-    for change in ("UPDATE", "DELETE"):
-        db.execute(
-            f"""
-            CREATE TRIGGER reveals_no_{change.lower()} BEFORE {change} ON reveals
-            BEGIN SELECT RAISE(ABORT, 'history is never rewritten'); END
-            """
-        )
+    GROUP BY trace_id, annotator
+"""
+"""What was first called right blindly, so "unlisted", and then right again was placed in the gold."""
 
 
 def _standing(db: Database) -> dict[tuple[str, str, str], int]:
@@ -359,19 +364,21 @@ def _standing(db: Database) -> dict[tuple[str, str, str], int]:
 
 
 def _let_stand(db: Database, place: tuple[str, str, str], event: int | None) -> None:
-    """Take back every live verdict on an answer, and say one of them anew, at a time after all of them."""
+    """Take back every live verdict on an answer, and say one of them anew, at the time of the last step.
+
+    What a copy of the file is given is the same, whenever it is brought up to date.
+    """
     live = """
         SELECT id FROM live_judgements WHERE trace_id = ? AND annotator = ? AND answer_key = ? ORDER BY id
     """
     on_place = "trace_id = :trace AND annotator = :annotator AND answer_key = :key"
-    (latest,) = db.execute(
+    (at,) = db.execute(
         f"""
         SELECT max(at) FROM events
         WHERE ({on_place}) OR target IN (SELECT id FROM events WHERE {on_place})
         """,
         dict(zip(("trace", "annotator", "key"), place, strict=True)),
     ).fetchone()
-    at = max(now(), latest)
     for (id_,) in db.execute(live, place).fetchall():
         step = {"kind": "undo", "at": at, "target": id_, "trace_id": place[0], "annotator": place[1]}
         db.table("events").insert(step)

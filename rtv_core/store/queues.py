@@ -374,7 +374,7 @@ _MINE = f"""
         JOIN run_questions AS asked ON asked.run_id = :run AND asked.position = item.position
         JOIN events AS event ON event.trace_id = asked.trace_id
         WHERE item.queue_id = :queue AND event.kind = 'judge' AND event.annotator = :annotator
-            AND (NOT event.recalled OR event.label IN ('listed', 'variant', 'unlisted'))
+            AND (NOT event.recalled OR event.token LIKE 'added:%')
             AND NOT EXISTS (
                 SELECT 1 FROM queue_items AS own
                 WHERE own.queue_id = :queue AND own.position = item.position
@@ -399,7 +399,7 @@ _LAST_LIVE = f"""
 
 _LAST_UNDONE = f"""
     {_MINE} WHERE step.kind = 'undo' AND NOT EXISTS (
-        SELECT 1 FROM mine AS later WHERE later.id > step.id
+        SELECT 1 FROM mine AS later WHERE (later.at, later.id) > (step.at, step.id)
     )
     ORDER BY step.at DESC, step.id DESC LIMIT 1
 """

@@ -646,6 +646,33 @@ def test_a_candidate_that_the_queue_left_out_can_be_added_and_taken_back(small: 
     assert ann.verdicts() == [("Mary Smith", "unlisted", True)]
 
 
+def test_an_undo_in_one_queue_leaves_the_verdicts_of_another(small: Bench) -> None:
+    first, second = small.queue("first", only="1912"), small.queue("second", only="Mary Smith")
+    ann, elsewhere = Annotator(small, first), Annotator(small, second)
+    ann.judge(1, "invalid")
+    elsewhere.judge(1, "unlisted")
+    assert "Answers you added" not in ann.do("open", place=1).text
+    assert "Taken back" in ann.do("undo").said()
+    assert [answer for answer, *_ in ann.verdicts()] == ["Mary Smith"]
+
+
+def test_a_blind_verdict_is_refused_if_the_gold_was_shown_in_another_tab_meanwhile(
+    small: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = small.queue()
+    ann, judge = Annotator(small, queue), small.workbench.store.judge
+
+    def shown_meanwhile(*given: object, **more: object) -> object:
+        small.workbench.queues.show(queue, 1, "Ann")
+        return judge(*given, **more)
+
+    monkeypatch.setattr(small.workbench.store, "judge", shown_meanwhile)
+    feed = ann.judge(1, "invalid")
+    assert feed.failed
+    assert "in another tab meanwhile" in feed.text
+    assert ann.verdicts() == []
+
+
 def test_additions_are_taken_back_and_brought_back_among_the_verdicts_after_a_restart(small: Bench) -> None:
     queue = small.queue()
     ann = Annotator(small, queue)

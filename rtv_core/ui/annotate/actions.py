@@ -10,6 +10,7 @@ from rtv_core.annotation.support import find_support, passages_of, support_at
 from rtv_core.errors import InputError, RtvError
 from rtv_core.records import Judgement, Support, Trace
 from rtv_core.store.database import one_connection
+from rtv_core.store.judgements import ADDED
 from rtv_core.store.queues import Queue
 from rtv_core.store.validation import EVIDENCE_LABELS, LABELS, checked_name
 from rtv_core.text import answer_key, same_answer
@@ -108,7 +109,8 @@ def save_verdict(workbench: Workbench, annotator: object, event: Event) -> Marku
                 "Another annotator has this item now, for it was left for half an hour or released by an "
                 "admin. Skip it (s)."
             )
-        saved = workbench.store.judge(_judgement(facts, desk.name, event), token)
+        judgement = _judgement(facts, desk.name, event)
+        saved = workbench.store.judge(judgement, token, unseen=facts.sheet.mode == "blind")
     return _advance(desk, token, saved, facts)
 
 
@@ -157,8 +159,10 @@ def add_answer(workbench: Workbench, annotator: object, event: Event) -> Markup:
     if _key(text) == _key(facts.sheet.answer):
         raise InputError("That is the answer in front of you: judge it with 1 to 5.")
     support = _support(facts.trace, text, event)
-    if (saved := workbench.store.saved_as(desk.name, token)) is None:
-        saved = workbench.store.judge(_addition(facts, desk.name, text, support, event), token)
+    said_as = f"{ADDED}{token}"
+    if (saved := workbench.store.saved_as(desk.name, said_as)) is None:
+        addition = _addition(facts, desk.name, text, support, event)
+        saved = workbench.store.judge(addition, said_as, unseen=facts.sheet.mode == "blind")
     sheet = read_sheet(workbench, desk.queue, facts.sheet.place, desk.name).sheet
     said = render_added(saved, clock(saved.at))
     return render_feed(token, head=_head(desk), said=said, added=render_additions(sheet))

@@ -131,10 +131,12 @@ def read_sheet(workbench: Workbench, queue: Queue, place: int, annotator: str) -
     said = next((j for j in mine if _key(j.answer) == _key(item.answer)), None)
     in_queue = {_key(other.answer) for other in (item, *standing.others)}
     passages = passages_of(trace)
+    extra = workbench.store.added(item.trace_id, annotator)
     added = tuple(
         Addition(judgement, passages.get(judgement.support.passage_id) if judgement.support else None)
         for judgement in reversed(mine)
-        if (not judgement.recalled or judgement.label in VALID) and _key(judgement.answer) not in in_queue
+        if (not judgement.recalled or _key(judgement.answer) in extra)
+        and _key(judgement.answer) not in in_queue
     )
     sheet = Sheet(
         queue.id,
