@@ -119,7 +119,7 @@ class VerifierSettings:
     `single_answer` keeps only the best candidate, as for NQ-open.
     """
 
-    tau: float = 0.09
+    tau: float = 0.1
     k: int = 10
     single_answer: bool = False
 

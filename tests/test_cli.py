@@ -392,7 +392,8 @@ def test_calibrating_changes_the_card_alone_and_only_if_something_can_be_fitted(
     card = read_card(Path("models"))
     facts = card.training["calibration"]
     assert ended.out == (
-        f"tau {card.tau:.2f}: F1 {100 * facts['f1']:.1f} on the 3 questions it was chosen on.\n"
+        f"tau {card.tau:.2f}: F1 {100 * facts['f1']:.1f} on the 3 questions it was chosen on. "
+        f"Without the passages that answer them {100 * facts['silent']:.0f} % stay unanswered.\n"
     )
     assert (facts["tau"], facts["questions"]) == (card.tau, 3)
     assert [len(row) for row in card.calibration] == [len(before.calibration[0])] * len(EVIDENCE_SIZES)

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "rtv_core"
 
 FLOORS = (
-    {"rtv_core", "errors", "records", "text", "wire"},
+    {"rtv_core", "errors", "records", "text", "wire", "words"},
     {"protocols", "settings", "datasets", "metrics", "corpus", "pretrained"},
     {"evidence", "llm", "thresholds", "retrieval", "reading", "store"},
     {"accounts", "recall", "verify"},
@@ -48,7 +48,7 @@ HOMES = {
     "pypdf": {"corpus"},
     "rapidfuzz": {"annotation"},
     "sentence_transformers": {"retrieval", "training"},
-    "snowballstemmer": {"annotation"},
+    "snowballstemmer": {"words"},
     "sqlite_utils": {"store"},
     "starlette": {"ui"},
     "text_to_num": {"annotation"},

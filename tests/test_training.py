@@ -20,7 +20,7 @@ from tiny import ANSWERS, PASSAGES, QUESTIONS, candidate_of, hits_of, tiny_netwo
 from rtv_core.errors import InputError, MismatchError, MissingError
 from rtv_core.evidence import rank_evidence
 from rtv_core.pipeline import Pipeline
-from rtv_core.reading.network import ALL_TOTALS, FORBIDDEN
+from rtv_core.reading.network import FORBIDDEN
 from rtv_core.reading.reader import Reader
 from rtv_core.reading.weights import read_card, save_network, write_card
 from rtv_core.recall.extractive import ExtractiveRecaller
@@ -30,7 +30,14 @@ from rtv_core.retrieval.index import Index, build_index, open_index
 from rtv_core.settings import RecallerSettings, Settings
 from rtv_core.text import answer_key, same_answer
 from rtv_core.training import run as run_module
-from rtv_core.training.calibrate import Calibration, calibrate, calibrated_scores, fit_logistic, fit_rows
+from rtv_core.training.calibrate import (
+    Calibration,
+    calibrate,
+    calibrated_scores,
+    fit_logistic,
+    fit_rows,
+    silent_share,
+)
 from rtv_core.training.courses import RECALLER_COURSES
 from rtv_core.training.examples import (
     Example,
@@ -62,7 +69,7 @@ from rtv_core.training.verifier import (
     train_verifier,
     verify_losses,
 )
-from rtv_core.verify.embedded import EmbeddedVerifier, RereadingVerifier
+from rtv_core.verify.embedded import FACTS, EmbeddedVerifier, RereadingVerifier
 
 # Sources: the public sets
 
@@ -1499,6 +1506,14 @@ def test_candidates_of_questions_without_an_answer_lower_the_scores_by_their_sha
     assert (beside[:, 1] > 0).all()
 
 
+def test_a_question_is_left_unanswered_where_no_candidate_is_above_tau():
+    rows = [[0.0, 1.0]] * len(EVIDENCE_SIZES)
+    logits = ([-2.0, 0.0], [1.0, -3.0], [])
+    facts = [np.array([[[value] for value in own]] * len(EVIDENCE_SIZES)).reshape(3, -1, 1) for own in logits]
+    assert silent_share(facts, rows, 0.5) == pytest.approx(2 / 3)  # .5 is not above
+    assert silent_share(facts, rows, 0.4) == pytest.approx(1 / 3)
+
+
 def test_calibration_asks_again_without_the_passages_that_cover_an_answer():
     scores = {f"Anna{i}": 0.95 for i in range(6)} | {f"Bert{i}": 0.91 for i in range(6)}
     pipeline = races(scores)
@@ -1531,7 +1546,7 @@ def test_calibrated_scores_are_those_that_the_embedded_verifier_gives():
         for answer in ("Merin", "1887", "Zanzibar")
     ]
     rng = np.random.default_rng(1)
-    rows = rng.normal(size=(len(EVIDENCE_SIZES), 2 + ALL_TOTALS)).tolist()
+    rows = rng.normal(size=(len(EVIDENCE_SIZES), 1 + FACTS)).tolist()
     facts = EmbeddedVerifier(reader).calibration_facts(QUESTIONS[0], evidence)
     verdicts = EmbeddedVerifier(reader, rows).verify(QUESTIONS[0], evidence)
     scores = calibrated_scores(facts, rows)
@@ -1543,12 +1558,12 @@ def test_calibrated_scores_are_those_that_the_embedded_verifier_gives():
 def test_a_calibration_is_written_into_the_card_beside_what_is_there(tmp_path):
     network, card, _ = tiny_network()
     card = replace(card, stage="verifier", training={"verifier": {"seed": 2}})
-    rows = tuple((0.1 * size, 1.5, *(0.01 * i for i in range(ALL_TOTALS))) for size in EVIDENCE_SIZES)
-    applied = Calibration(rows, 0.6, 0.4, 136, 0.2).applied(card)
+    rows = tuple((0.1 * size, 1.5, *(0.01 * i for i in range(FACTS - 1))) for size in EVIDENCE_SIZES)
+    applied = Calibration(rows, 0.6, 0.4, 136, 0.5, 0.2).applied(card)
     assert applied.tau == 0.6
     assert applied.training == {
         "verifier": {"seed": 2},
-        "calibration": {"f1": 0.4, "questions": 136, "tau": 0.6, "recaller_tau": 0.2},
+        "calibration": {"f1": 0.4, "questions": 136, "tau": 0.6, "silent": 0.5, "recaller_tau": 0.2},
     }
     assert replace(applied, calibration=None, tau=0.5, training=card.training) == card
     save_network(network, card, tmp_path)

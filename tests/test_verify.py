@@ -10,7 +10,13 @@ from rtv_core.protocols import Verifier
 from rtv_core.reading.network import ALL_TOTALS
 from rtv_core.recall.extractive import ExtractiveRecaller
 from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, EvidencePassage, Passage
-from rtv_core.verify.embedded import EmbeddedVerifier, RereadingVerifier, evidence_slots, verifier_input
+from rtv_core.verify.embedded import (
+    FACTS,
+    EmbeddedVerifier,
+    RereadingVerifier,
+    evidence_slots,
+    verifier_input,
+)
 
 QUESTION = QUESTIONS[0]
 HITS = hits_of(PASSAGES)
@@ -174,9 +180,9 @@ def test_the_score_is_a_softmax_over_right_and_wrong():
 def test_a_calibration_shifts_the_logit_by_what_the_evidence_of_that_size_amounts_to():
     reader, body = sharp_reader(), BODIES[0]
     plain = EmbeddedVerifier(reader)
-    rows = [[0.3 * size, 0.5, *(0.01 * size * i for i in range(ALL_TOTALS))] for size in range(3)]
+    rows = [[0.3 * size, 0.5, *(0.01 * size * i for i in range(FACTS - 1))] for size in range(3)]
     facts = plain.calibration_facts(QUESTION, [body])
-    assert facts.shape == (len(EVIDENCE_SIZES), 1, 1 + ALL_TOTALS)
+    assert facts.shape == (len(EVIDENCE_SIZES), 1, FACTS)
     calibrated = score(EmbeddedVerifier(reader, rows), body)
     for size, ((difference, *seen),) in enumerate(facts.tolist()):
         offset, slope, *weights = rows[size]
@@ -188,14 +194,14 @@ def test_a_calibration_shifts_the_logit_by_what_the_evidence_of_that_size_amount
 def test_the_facts_of_a_calibration_are_those_of_each_evidence_size():
     verifier = EmbeddedVerifier(sharp_reader())
     facts = verifier.calibration_facts(QUESTION, BODIES)
-    assert facts.shape == (len(EVIDENCE_SIZES), len(BODIES), 1 + ALL_TOTALS)
+    assert facts.shape == (len(EVIDENCE_SIZES), len(BODIES), FACTS)
     for size, k in enumerate(EVIDENCE_SIZES):
         cut = [replace(body, passages=body.passages[:k]) for body in BODIES]
         assert facts[size] == pytest.approx(verifier.calibration_facts(QUESTION, cut)[-1], abs=1e-4)
         # The share of ten passages that are there.
         assert facts[size][:, 5] == pytest.approx([k / 10] * len(BODIES))
     none = verifier.calibration_facts(QUESTION, [])
-    assert none.shape == (len(EVIDENCE_SIZES), 0, 1 + ALL_TOTALS)
+    assert none.shape == (len(EVIDENCE_SIZES), 0, FACTS)
 
 
 def test_verification_reads_nothing_that_recall_has_read():

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-import snowballstemmer
 from anyascii import anyascii
 from nicknames import NickNamer
 from rapidfuzz import fuzz
@@ -22,6 +21,7 @@ from rapidfuzz.distance import DamerauLevenshtein
 
 from rtv_core.annotation.values import LONGEST, amount, dates, digits, same_amount
 from rtv_core.text import same_answer
+from rtv_core.words import stem
 
 __all__ = ["LIKELY", "Suggestion", "suggest"]
 
@@ -139,20 +139,10 @@ def _form(text: str) -> _Form:
         "".join(re.findall(r"[a-z0-9+#]", plain)),
         words,
         content,
-        frozenset(map(_stem, content)),
+        frozenset(map(stem, content)),
         frozenset(word for word in words if _is_number(word)),
         signs,
     )
-
-
-@lru_cache(maxsize=65536)
-def _stem(word: str) -> str:
-    return _stemmer().stemWord(word)
-
-
-@cache
-def _stemmer() -> snowballstemmer.stemmer:
-    return snowballstemmer.stemmer("english")
 
 
 @cache
@@ -333,11 +323,11 @@ def _dates(own: _Form, gold: _Form, asked: Set[str]) -> tuple[tuple, tuple]:
 
 def _news(one: _Form, other: _Form, asked: Set[str]) -> list[str]:
     """The words of one text that tell more than the other one and the question do."""
-    return list(_new((word for word in one.content if _stem(word) not in other.stems), asked))
+    return list(_new((word for word in one.content if stem(word) not in other.stems), asked))
 
 
 def _new(words: Iterable[str], asked: Set[str]) -> Iterable[str]:
-    return (w for w in words if w not in SMALL_WORDS and w not in HEDGES and _stem(w) not in asked)
+    return (w for w in words if w not in SMALL_WORDS and w not in HEDGES and stem(w) not in asked)
 
 
 def _turns(words: Iterable[str]) -> bool:

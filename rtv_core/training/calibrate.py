@@ -20,29 +20,28 @@ from rtv_core.text import covers_any, same_answer
 from rtv_core.thresholds import FINE_TAUS
 from rtv_core.training.tau import choose_tau
 
-__all__ = ["Calibration", "calibrate", "calibrated_scores", "fit_logistic", "fit_rows"]
-
-
-UNANSWERED = 0.25
-"""What a question without an answer weighs: one in five questions is taken to have none in the corpus."""
+__all__ = ["Calibration", "calibrate", "calibrated_scores", "fit_logistic", "fit_rows", "silent_share"]
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """One row per evidence size (see `EmbeddedVerifier`), the tau of best mean F1 on dev, and that F1.
 
-    `recaller_tau` is the best threshold of the recaller alone, for comparison.
+    `silent` is the share of the questions left unanswered at that tau when their answers are not in the
+    corpus. `recaller_tau` is the best threshold of the recaller alone, for comparison.
     """
 
     rows: tuple[tuple[float, ...], ...]
     tau: float
     f1: float
     questions: int
+    silent: float
     recaller_tau: float
 
     def applied(self, card: ReaderCard) -> ReaderCard:
         """The card with these values in it."""
-        facts = {name: getattr(self, name) for name in ("tau", "f1", "questions", "recaller_tau")}
+        names = ("tau", "f1", "questions", "silent", "recaller_tau")
+        facts = {name: getattr(self, name) for name in names}
         training = (card.training or {}) | {"calibration": facts}
         return replace(card, calibration=[list(row) for row in self.rows], tau=self.tau, training=training)
 
@@ -53,7 +52,7 @@ def calibrate(
     """Ask the questions, fit a logistic function to what the verifier made of them, and choose tau.
 
     Each is asked once more over the passages that cover no gold answer, where every candidate is wrong: so
-    that the scores also hold where the corpus has no answer (`UNANSWERED`). tau is chosen for the largest
+    that the scores also hold where the corpus has no answer. Both count alike. tau is chosen for the largest
     evidence size, on the questions as they are, and so is the recaller's own threshold. The pipeline's
     verifier must be an `EmbeddedVerifier`; whether it is calibrated already changes nothing. Raises
     InputError where nothing can be fitted.
@@ -75,7 +74,17 @@ def calibrate(
     ]
     chosen = choose_tau(fitted, FINE_TAUS)
     alone = choose_tau([RecallerAlone().read(trace) for trace in traces], FINE_TAUS)
-    return Calibration(rows, chosen.tau, chosen.f1, chosen.questions, alone.tau)
+    silent = silent_share(unanswered, rows, chosen.tau)
+    return Calibration(rows, chosen.tau, chosen.f1, chosen.questions, silent, alone.tau)
+
+
+def silent_share(unanswered: Sequence[np.ndarray], rows: Sequence[Sequence[float]], tau: float) -> float:
+    """The share of questions of which no candidate scores above tau, by the largest evidence size.
+
+    `unanswered` are the facts of each question's candidates, see `fit_rows`.
+    """
+    scores = ([p[-1] for p in calibrated_scores(facts, rows)] for facts in unanswered)
+    return float(np.mean([max(own, default=0.0) <= tau for own in scores]))
 
 
 class _WithoutAnswers:
@@ -94,7 +103,7 @@ def fit_rows(facts: np.ndarray, right: np.ndarray, unanswered: np.ndarray) -> tu
     """One calibration row per evidence size.
 
     *Shape:* facts (sizes, candidates, columns), right (candidates,), and the facts of candidates of questions
-    without an answer (sizes, others, columns), which weigh `UNANSWERED` each.
+    without an answer (sizes, others, columns).
 
     Raises InputError where all candidates are right or all wrong, and where a higher difference of the logits
     would mean a lower score: the verifier then has learned nothing that calibration could use.
@@ -105,10 +114,9 @@ def fit_rows(facts: np.ndarray, right: np.ndarray, unanswered: np.ndarray) -> tu
             "wrong ones. Name dev questions whose answers the corpus holds."
         )
     labels = np.concatenate([right, np.zeros(unanswered.shape[1])])
-    shares = np.concatenate([np.ones(len(right)), np.full(unanswered.shape[1], UNANSWERED)])
     rows = []
     for size, own in zip(EVIDENCE_SIZES, np.concatenate([facts, unanswered], axis=1), strict=True):
-        weights, offset = fit_logistic(own, labels, shares)
+        weights, offset = fit_logistic(own, labels)
         if weights[0] <= 0:
             raise InputError(
                 f"With {size} evidence passages the verifier scores wrong candidates higher. Train it longer."
@@ -123,19 +131,16 @@ def calibrated_scores(facts: np.ndarray, rows: Sequence[Sequence[float]]) -> lis
     return (1 / (1 + np.exp(-np.stack(logits, axis=1)))).tolist()
 
 
-def fit_logistic(
-    facts: np.ndarray, right: np.ndarray, shares: np.ndarray | None = None
-) -> tuple[np.ndarray, float]:
+def fit_logistic(facts: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float]:
     """Weights and offset of a ridge logistic regression of `right` (rows,) on `facts` (rows, columns).
 
-    A row counts for its share (all 1 without). Columns are standardised for the fit, so that the penalty
-    treats them alike.
+    Columns are standardised for the fit, so that the penalty treats them alike.
     """
     from sklearn.linear_model import LogisticRegression
 
     centre, spread = facts.mean(axis=0), facts.std(axis=0)
     spread = np.where(spread < 1e-4, np.inf, spread)  # a column that never changes gets no weight
-    model = LogisticRegression(C=0.3, max_iter=2000).fit((facts - centre) / spread, right, shares)
+    model = LogisticRegression(C=0.3, max_iter=2000).fit((facts - centre) / spread, right)
     weights = model.coef_[0] / spread
     return weights, float(model.intercept_[0] - weights @ centre)
 

@@ -1,4 +1,4 @@
-"""The courses in which the embedded reader was trained, each from the weights of the one before.
+"""The courses in which the embedded reader was trained, each from the weights of the one before, and one more.
 
 recaller "first"   from the base model
 verifier "first"   from that recaller
@@ -6,7 +6,8 @@ recaller "more"    from that reader: questions it has not seen, mostly SQuAD's
 recaller "lists"   from that: answers that are lists, part by part, and more of SQuAD
 recaller "rest"    from that: what is left of SQuAD
 verifier "again"   from that: the second stage on other draws, with lists, and what was read rehearsed
-verifier "doubt"   from that: questions on the same paragraphs, with an answer there and without
+verifier "doubt"   from that: questions on the same paragraphs, with an answer there and without; it was tried
+                   and not taken, for it answers worse and is no more silent (benchmarks/README.md)
 """
 
 from __future__ import annotations

@@ -24,23 +24,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import regex
-
 from rtv_core.errors import MissingError
 from rtv_core.training.lists import list_parts
+from rtv_core.words import content_words
 
 __all__ = ["SourceQuestion", "held_out_contexts", "held_out_nq", "near_any", "read_sources"]
 
 NEAR = 0.5
 """Two questions are near copies from this overlap of their content words (Jaccard) on."""
-
-_WORD = regex.compile(r"\w+")
-_SMALL = frozenset(
-    _WORD.findall(
-        "a an the of in on at to for from by with and or is are was were be been do does did has have had "
-        "what which who whom whose when where why how many much s it its this that there"
-    )
-)
 
 log = logging.getLogger(__name__)
 
@@ -101,14 +92,14 @@ def read_sources(data: Path) -> list[SourceQuestion]:
 
 def near_any(questions: Iterable[str]) -> Callable[[str], bool]:
     """Tells whether a question is a near copy of one of `questions`: see `NEAR`."""
-    known = [words for question in questions if (words := _content(question))]
+    known = [words for question in questions if (words := content_words(question))]
     holding: dict[str, list[int]] = defaultdict(list)
     for i, words in enumerate(known):
         for word in words:
             holding[word].append(i)
 
     def near(question: str) -> bool:
-        words = _content(question)
+        words = content_words(question)
         shared = Counter(i for word in words for i in holding.get(word, ()))
         return any(count >= NEAR * len(words | known[i]) for i, count in shared.items())
 
@@ -118,12 +109,6 @@ def near_any(questions: Iterable[str]) -> Callable[[str], bool]:
 def held_out_contexts(data: Path) -> list[str]:
     """The texts in which dev and test questions were answered."""
     return [row["context"] if "context" in row else row["ctxs"][0]["text"] for row in _held_out(data)]
-
-
-def _content(question: str) -> frozenset[str]:
-    """Its words but the small ones; all of them where nothing else is left."""
-    words = frozenset(_WORD.findall(question.casefold()))
-    return words - _SMALL or words
 
 
 def _held_out(data: Path) -> Iterator[dict[str, Any]]:

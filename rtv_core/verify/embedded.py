@@ -22,8 +22,10 @@ from rtv_core.reading.network import (
 from rtv_core.reading.reader import Reader, States
 from rtv_core.records import EVIDENCE_SIZES, Candidate, Evidence, EvidencePassage, Verdict
 from rtv_core.text import covers_any, find_answer
+from rtv_core.verify.asked import asked_share
 
 __all__ = [
+    "FACTS",
     "EmbeddedVerifier",
     "RereadingVerifier",
     "Slot",
@@ -34,20 +36,25 @@ __all__ = [
 
 MENTIONS_A_PASSAGE = 4
 
+FACTS = 1 + ALL_TOTALS + 1
+"""What a calibration weighs: the difference of the logits, the totals, the share of what is asked."""
+
 
 class EmbeddedVerifier:
     """A validity score per candidate: softmax over the logits of "right" and "wrong", calibrated on dev.
 
     A softmax over two logits is the logistic function of their difference d. A calibration holds, for each
-    evidence size, offset, slope and one weight per total: the score is then the logistic function of
-    offset + slope * d + weights . totals, the totals being what the candidate's own evidence amounts to
-    (see `ReaderNetwork.verify`). Without one only d counts.
+    evidence size, offset, slope and one weight per fact: the score is then the logistic function of
+    offset + slope * d + weights . facts, the facts being what the candidate's own evidence amounts to: the
+    totals that the network sees, too (see `ReaderNetwork.verify`), and `asked_share`. Without a calibration
+    only d counts; one that was made before the last facts were known gives them no weight.
     """
 
     def __init__(self, reader: Reader, calibration: Sequence[Sequence[float]] | None = None) -> None:
         self._reader = reader
+        rows = calibration or [[0.0, 1.0]] * len(EVIDENCE_SIZES)
         self._calibration = torch.tensor(
-            calibration or [[0.0, 1.0] + [0.0] * ALL_TOTALS] * len(EVIDENCE_SIZES), dtype=torch.float32
+            [[*row, *[0.0] * (1 + FACTS - len(row))] for row in rows], dtype=torch.float32
         )
 
     @torch.inference_mode()
@@ -71,13 +78,13 @@ class EmbeddedVerifier:
 
     @torch.inference_mode()
     def calibration_facts(self, question: str, evidence: Sequence[Evidence]) -> np.ndarray:
-        """What a calibration is fitted on: d and the totals, (evidence sizes, candidates, 1 + totals)."""
+        """What a calibration is fitted on: d and the facts, (evidence sizes, candidates, `FACTS`)."""
         if not evidence:
-            return np.zeros((len(EVIDENCE_SIZES), 0, 1 + ALL_TOTALS), np.float32)
+            return np.zeros((len(EVIDENCE_SIZES), 0, FACTS), np.float32)
         return torch.stack([facts for facts, _ in self._read(question, evidence)]).numpy()
 
     def _read(self, question: str, bodies: Sequence[Evidence]) -> list[tuple[Tensor, Tensor]]:
-        """Per evidence size: right minus wrong and totals, (candidates, 1 + totals), and attention shares."""
+        """Per evidence size: right minus wrong and facts, (candidates, `FACTS`), and attention shares."""
         bodies, read = self._states(question, bodies)
         pairs = {name: states.pair for name, states in read.items()}
         hidden, at, start = torch.cat([states.hidden for states in read.values()]).float(), {}, 0
@@ -88,7 +95,9 @@ class EmbeddedVerifier:
         for k in EVIDENCE_SIZES:
             x = verifier_input(network, form, question, bodies, slots, k, hidden, at)
             logits, weights, totals = network.verify(x)
-            found.append((torch.cat([logits[:, :1] - logits[:, 1:], totals], dim=1), weights))
+            asked = [[asked_share(question, body.candidate, body.passages[:k])] for body in bodies]
+            facts = torch.cat([logits[:, :1] - logits[:, 1:], totals, torch.tensor(asked)], dim=1)
+            found.append((facts, weights))
         return found
 
     def _states(
