@@ -14,6 +14,7 @@ import textwrap
 import threading
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 
@@ -474,7 +475,7 @@ def test_of_a_file_of_version_3_whoever_placed_or_judged_openly_saw_the_gold(tmp
     said = {
         "Ann": (("1995", "unlisted", 1), ("1995", "variant", 1)),
         "Bob": (("1995", "unlisted", 1), ("1995", "invalid", 1)),
-        "Cid": (("1995", "unlisted", 1), ("2012", "unlisted", 1)),
+        "Cid": (("1995", "unlisted", 1), ("2012", "unlisted", 1), ("1995", "unlisted", 1)),
         "Dee": (("1995", "unsure", 0),),
     }
     with closing(sqlite3.connect(path)) as connection:
@@ -496,14 +497,40 @@ def test_of_a_file_of_version_3_whoever_placed_or_judged_openly_saw_the_gold(tmp
             db.execute("DELETE FROM reveals")
 
 
+def test_what_stands_is_found_by_its_trace_and_not_among_all_that_an_annotator_said(tmp_path: Path) -> None:
+    store = JudgementStore(tmp_path / "judgements.db")
+    with connect(store.path) as db:
+        plan = db.execute("EXPLAIN QUERY PLAN SELECT * FROM current_judgements").fetchall()
+    steps = " ".join(step for *_, step in plan)
+    assert "events_verdict (trace_id=?" in steps
+    assert "events_annotator" not in steps
+
+
+def test_a_verdict_dated_years_ahead_rules_its_own_answer_only(tmp_path: Path) -> None:
+    store = JudgementStore(tmp_path / "judgements.db")
+    trace_id = store.save_trace(_trace())
+    with connect(store.path) as db:
+        for answer, at in (("2012", "2099-01-01T00:00:00.000"), ("1999", "9999-12-31T23:59:59.999")):
+            own = {"kind": "judge", "at": f"{at}+00:00", "trace_id": trace_id, "annotator": "Ann"}
+            own |= {"answer": answer, "answer_key": answer, "label": "invalid", "token": answer}
+            own |= {"evidence": "", "gold": "", "note": "", "recalled": 0, "blind": 0}
+            db.table("events").insert(own)
+        db.conn.commit()
+    assert store.judge(_judged(trace_id, "1995", "unsure"), "t1").at < "2098"
+    assert store.judge(_judged(trace_id, "2012", "unsure"), "t2").at == "2099-01-01T00:00:00.001+00:00"
+    with pytest.raises(InputError, match="dated 9999"):
+        store.judge(_judged(trace_id, "1999", "unsure", recalled=False), "t3")
+
+
 def test_the_later_verdict_stands_though_the_clock_was_set_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = JudgementStore(tmp_path / "judgements.db")
     trace_id = store.save_trace(_trace())
     store.judge(_judged(trace_id, "2012", "invalid"), "t1")
-    monkeypatch.setattr("rtv_core.store.events.now", lambda: "2001-01-01T00:00:00.000+00:00")
-    monkeypatch.setattr("rtv_core.store.judgements.now", lambda: "2001-01-01T00:00:00.000+00:00")
+    ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="milliseconds")
+    for module in ("events", "judgements"):
+        monkeypatch.setattr(f"rtv_core.store.{module}.now", lambda: ago)
     store.judge(_judged(trace_id, "2012", "unsure"), "t2")
     assert [j.label for j in store.current()] == ["unsure"]
     assert store.undo(trace_id, "Ann").label == "unsure"

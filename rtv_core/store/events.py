@@ -41,7 +41,8 @@ def append_judgement(db: Database, judgement: Judgement, token: str) -> Judgemen
     an annotator said, took back and was shown.
     """
     row = event_row(judgement, token)
-    row["at"] = _next(db, judgement.annotator)
+    place = "trace_id = :trace_id AND annotator = :annotator AND answer_key = :answer_key"
+    row["at"] = _next(db, judgement.annotator, place, row)
     db.table("events").insert(row)
     return replace(judgement, at=row["at"])
 
@@ -53,7 +54,8 @@ def append_step(db: Database, kind: str, target: int, at: str) -> None:
     """
     sql = "SELECT trace_id, annotator FROM events WHERE id = ?"
     trace_id, annotator = db.execute(sql, [target]).fetchone()
-    step = {"kind": kind, "at": max(at, _next(db, annotator)), "target": target}
+    at = max(at, _next(db, annotator, "id = :target OR target = :target", {"target": target}))
+    step = {"kind": kind, "at": at, "target": target}
     db.table("events").insert(step | {"trace_id": trace_id, "annotator": annotator})
 
 
@@ -64,7 +66,8 @@ def append_reveal(db: Database, trace_id: str, annotator: str) -> None:
     """
     if was_shown(db, trace_id, annotator):
         return
-    at = _next(db, annotator)
+    place = "trace_id = :trace AND annotator = :annotator"
+    at = _next(db, annotator, place, {"trace": trace_id, "annotator": annotator})
     db.table("reveals").insert({"trace_id": trace_id, "annotator": annotator, "at": at})
 
 
@@ -74,15 +77,25 @@ def was_shown(db: Database, trace_id: str, annotator: str) -> bool:
     return db.execute(sql, [trace_id, annotator]).fetchone() is not None
 
 
-def _next(db: Database, annotator: str) -> str:
-    """Now, or a millisecond after the latest time of the annotator's that isn't before it."""
-    latest, at = "", now()
-    for table in ("events", "reveals"):
-        (last,) = db.execute(f"SELECT max(at) FROM {table} WHERE annotator = ?", [annotator]).fetchone()
-        latest = max(latest, last or "")
+def _next(db: Database, annotator: str, about: str, names: Mapping[str, Any]) -> str:
+    """Now, or a millisecond after the latest time of the annotator's that isn't before it.
+
+    Times of more than a day ahead are another clock's mistake: they count only for the events `about` which
+    something is said.
+    """
+    at = now()
+    moment = datetime.fromisoformat(at)
+    soon = (moment + timedelta(days=1)).isoformat(timespec="milliseconds")
+    own = "SELECT max(at) FROM {} WHERE annotator = ? AND at < ?"
+    found = [db.execute(own.format(table), [annotator, soon]).fetchone() for table in ("events", "reveals")]
+    found.append(db.execute(f"SELECT max(at) FROM events WHERE {about}", names).fetchone())
+    latest = max(last or "" for (last,) in found)
     if latest < at:
         return at
-    return (datetime.fromisoformat(latest) + timedelta(milliseconds=1)).isoformat(timespec="milliseconds")
+    try:
+        return (datetime.fromisoformat(latest) + timedelta(milliseconds=1)).isoformat(timespec="milliseconds")
+    except OverflowError as error:
+        raise InputError(f"A verdict on this is dated {latest}: nothing can be said after it.") from error
 
 
 def event_row(judgement: Judgement, token: str) -> dict[str, Any]:

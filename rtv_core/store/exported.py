@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +217,8 @@ def _time(value: Any) -> str:
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is None:
             raise ValueError
+        if moment > datetime.now(UTC) + timedelta(days=1):
+            raise InputError(f"field 'at' is {value!r:.60}, which is still to come. Set the right time.")
         return moment.astimezone(UTC).isoformat(timespec="milliseconds")
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(

@@ -118,8 +118,13 @@ class JudgementStore:
             return append_judgement(db, judgement, token)
 
     def added(self, trace_id: str, annotator: str) -> frozenset[str]:
-        """The keys of the answers that an annotator ever added to a trace as missing ones: see `ADDED`."""
-        sql = "SELECT answer_key FROM events WHERE trace_id = ? AND annotator = ? AND token LIKE ?"
+        """The keys of the answers that an annotator added to a trace as missing ones: see `ADDED`.
+
+        One that was judged elsewhere since is left out.
+        """
+        sql = """
+            SELECT answer_key FROM current_judgements WHERE trace_id = ? AND annotator = ? AND token LIKE ?
+        """
         with connect(self._path) as db:
             rows = db.execute(sql, [bindable(trace_id), checked_name(annotator), f"{ADDED}%"]).fetchall()
         return frozenset(key for (key,) in rows)
@@ -147,8 +152,8 @@ class JudgementStore:
             JOIN traces ON traces.id = judged.trace_id
             WHERE step.kind = 'undo' AND NOT EXISTS (
                 SELECT 1 FROM mine AS later
-                WHERE (later.at, later.id) > (step.at, step.id)
-                    AND (later.kind = 'judge' OR later.target = step.target)
+                WHERE later.kind = 'judge' AND (later.id > step.id OR later.at > step.at)
+                    OR later.target = step.target AND (later.at, later.id) > (step.at, step.id)
             )
             ORDER BY step.at DESC, step.id DESC LIMIT 1
         """

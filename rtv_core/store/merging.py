@@ -116,7 +116,7 @@ def _merge_runs(
         names = [name for (name,) in db.execute("SELECT name FROM runs")]
         name, is_here = _named("run", run["name"], header, names, here_as)
         id_ = run_id(name)
-        if name != run["name"]:
+        if len(name) > len(run["name"]):
             renamed[run["name"]] = name
         if not is_here:
             _insert(db, "runs", [{**run, "id": id_, "name": name, "complete": 0}])
@@ -175,7 +175,7 @@ def _merge_queues(
         names = [name for (name,) in db.execute("SELECT name FROM queues WHERE run_id = ?", [run])]
         name, is_here = _named("queue", queue["name"], content, names, here_as)
         id_ = id_of_queue(run, name)
-        if name != queue["name"]:
+        if len(name) > len(queue["name"]):
             renamed[queue["name"]] = name
         if not is_here:
             _insert(db, "queues", [{**queue, "id": id_, "run_id": run, "name": name}])

@@ -6,6 +6,7 @@ A released step is never changed: a new one is added below it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 
 from sqlite_utils import Database
 
@@ -327,11 +328,11 @@ def step_4(db: Database) -> None:
         SELECT * FROM live_judgements AS it
         WHERE it.id = (
             SELECT live.id FROM live_judgements AS live
-            WHERE live.trace_id = it.trace_id AND live.annotator = it.annotator
+            WHERE live.trace_id = it.trace_id AND +live.annotator = it.annotator
                 AND live.answer_key = it.answer_key
             ORDER BY live.at DESC, live.id DESC LIMIT 1
         )
-        """
+        """  # the plus sign keeps SQLite to the few events of the trace
     )
     stands = _standing(db)
     for place in sorted(stood.keys() | stands.keys()):
@@ -345,7 +346,7 @@ _SEEN = """
         SELECT trace_id, annotator, at FROM events WHERE kind = 'judge' AND NOT blind
         UNION ALL
         SELECT it.trace_id, it.annotator, it.at FROM live_judgements AS it
-        WHERE it.blind AND it.label IN ('listed', 'variant', 'unlisted') AND (
+        WHERE it.blind AND it.label IN ('listed', 'variant') AND (
             SELECT before.blind AND before.label = 'unlisted' FROM live_judgements AS before
             WHERE before.trace_id = it.trace_id AND before.annotator = it.annotator
                 AND before.answer_key = it.answer_key AND before.id < it.id
@@ -354,7 +355,7 @@ _SEEN = """
     )
     GROUP BY trace_id, annotator
 """
-"""What was first called right blindly, so "unlisted", and then right again was placed in the gold."""
+"""What was first called right blindly, so "unlisted", and then listed or a variant was placed in the gold."""
 
 
 def _standing(db: Database) -> dict[tuple[str, str, str], int]:
@@ -364,21 +365,24 @@ def _standing(db: Database) -> dict[tuple[str, str, str], int]:
 
 
 def _let_stand(db: Database, place: tuple[str, str, str], event: int | None) -> None:
-    """Take back every live verdict on an answer, and say one of them anew, at the time of the last step.
+    """Take back every live verdict on an answer, and say one of them anew, after all that was said of it.
 
-    What a copy of the file is given is the same, whenever it is brought up to date.
+    What a copy of the file is given is the same, whenever it is brought up to date; one in which more was
+    said is given a later time.
     """
     live = """
         SELECT id FROM live_judgements WHERE trace_id = ? AND annotator = ? AND answer_key = ? ORDER BY id
     """
     on_place = "trace_id = :trace AND annotator = :annotator AND answer_key = :key"
-    (at,) = db.execute(
+    latest, count = db.execute(
         f"""
-        SELECT max(at) FROM events
+        SELECT max(at), count(*) FROM events
         WHERE ({on_place}) OR target IN (SELECT id FROM events WHERE {on_place})
         """,
         dict(zip(("trace", "annotator", "key"), place, strict=True)),
     ).fetchone()
+    later = datetime.fromisoformat(latest) + timedelta(milliseconds=count)
+    at = later.isoformat(timespec="milliseconds")
     for (id_,) in db.execute(live, place).fetchall():
         step = {"kind": "undo", "at": at, "target": id_, "trace_id": place[0], "annotator": place[1]}
         db.table("events").insert(step)

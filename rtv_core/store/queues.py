@@ -374,7 +374,12 @@ _MINE = f"""
         JOIN run_questions AS asked ON asked.run_id = :run AND asked.position = item.position
         JOIN events AS event ON event.trace_id = asked.trace_id
         WHERE item.queue_id = :queue AND event.kind = 'judge' AND event.annotator = :annotator
-            AND (NOT event.recalled OR event.token LIKE 'added:%')
+            AND (NOT event.recalled OR event.token LIKE 'added:%' AND NOT EXISTS (
+                SELECT 1 FROM events AS since
+                WHERE since.trace_id = event.trace_id AND since.answer_key = event.answer_key
+                    AND +since.annotator = event.annotator AND since.kind = 'judge'
+                    AND since.token NOT LIKE 'added:%' AND (since.at, since.id) > (event.at, event.id)
+            ))
             AND NOT EXISTS (
                 SELECT 1 FROM queue_items AS own
                 WHERE own.queue_id = :queue AND own.position = item.position
@@ -390,7 +395,7 @@ _MINE = f"""
 """
 """An annotator's verdicts on a queue's items, and on answers added to their questions, with the last step.
 
-An added answer may be a candidate that the queue left out.
+An added answer may be a candidate that the queue left out, unless it was judged elsewhere since.
 """
 
 _LAST_LIVE = f"""
@@ -399,7 +404,7 @@ _LAST_LIVE = f"""
 
 _LAST_UNDONE = f"""
     {_MINE} WHERE step.kind = 'undo' AND NOT EXISTS (
-        SELECT 1 FROM mine AS later WHERE (later.at, later.id) > (step.at, step.id)
+        SELECT 1 FROM mine AS later WHERE later.id > step.id OR later.at > step.at
     )
     ORDER BY step.at DESC, step.id DESC LIMIT 1
 """

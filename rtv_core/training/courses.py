@@ -1,4 +1,4 @@
-"""The courses in which the embedded reader was trained, each from the weights of the one before, and one more.
+"""The courses of the embedded reader, each from the weights of the one before, and one tried in vain.
 
 recaller "first"   from the base model
 verifier "first"   from that recaller

@@ -646,6 +646,17 @@ def test_a_candidate_that_the_queue_left_out_can_be_added_and_taken_back(small: 
     assert ann.verdicts() == [("Mary Smith", "unlisted", True)]
 
 
+def test_an_added_answer_that_is_judged_in_another_queue_is_no_addition_any_more(small: Bench) -> None:
+    first, second = small.queue("first", only="1912"), small.queue("second", only="Mary Smith")
+    ann, elsewhere = Annotator(small, first), Annotator(small, second)
+    ann.judge(1, "invalid")
+    ann.do("add", place=1, answer="Mary Smith")
+    elsewhere.judge(1, "invalid")
+    assert "Answers you added" not in ann.do("open", place=1).text
+    assert "Taken back" in ann.do("undo").said()
+    assert [answer for answer, *_ in ann.verdicts()] == ["Mary Smith"]
+
+
 def test_an_undo_in_one_queue_leaves_the_verdicts_of_another(small: Bench) -> None:
     first, second = small.queue("first", only="1912"), small.queue("second", only="Mary Smith")
     ann, elsewhere = Annotator(small, first), Annotator(small, second)
