@@ -7,7 +7,7 @@ from functools import lru_cache
 import regex
 import snowballstemmer
 
-__all__ = ["content_stems", "content_words", "stem", "stems"]
+__all__ = ["content_stems", "content_words", "stem", "stems", "words"]
 
 _WORD = regex.compile(r"\w+")
 _SMALL = frozenset(
@@ -18,10 +18,15 @@ _SMALL = frozenset(
 )
 
 
+def words(text: str) -> list[str]:
+    """All its words, as they are written, in order."""
+    return _WORD.findall(text)
+
+
 def content_words(text: str) -> frozenset[str]:
     """Its words, case folded, but the small ones; all of them where nothing else is left."""
-    words = frozenset(_WORD.findall(text.casefold()))
-    return words - _SMALL or words
+    known = frozenset(words(text.casefold()))
+    return known - _SMALL or known
 
 
 def content_stems(text: str) -> frozenset[str]:
@@ -31,7 +36,7 @@ def content_stems(text: str) -> frozenset[str]:
 
 def stems(text: str) -> frozenset[str]:
     """The stems of all its words, case folded."""
-    return frozenset(map(stem, _WORD.findall(text.casefold())))
+    return frozenset(map(stem, words(text.casefold())))
 
 
 @lru_cache(maxsize=65536)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rtv_core.records import Candidate, EvidencePassage, Hit, Passage
-from rtv_core.verify.asked import asked_share
+from rtv_core.verify.asked import asked_share, unmentioned
 from rtv_core.words import content_stems, content_words, stem, stems
 
 QUESTION = "Who designed the costumes of the singers of Merin?"
@@ -51,6 +51,15 @@ def test_the_share_is_that_of_the_passage_with_the_most(texts: tuple[str, ...], 
 def test_the_title_counts_and_what_does_not_cover_the_candidate_does_not() -> None:
     assert asked_share(QUESTION, ANNA, evidence("Anna Lind", title="Singers of Merin")) == 2 / 4
     assert asked_share(QUESTION, ANNA, evidence("Anna Lind designs costumes.", covers=False)) == 0
+
+
+def test_what_no_covering_passage_names_is_told_as_it_is_written_once_and_in_order() -> None:
+    question = "Who designed COSTUMES, costumes for the Singers of Merin?"
+    found = unmentioned(question, ANNA, evidence("Anna Lind of Merin.", "Anna Lind designs."))
+    assert found == ("COSTUMES", "costumes", "Singers")
+    assert unmentioned(question, ANNA, evidence("Anna Lind of Merin.", covers=False)) == ()
+    everything = evidence("Anna Lind designs a singer's costume in Merin.")
+    assert unmentioned(question, ANNA, everything) == ()
 
 
 def test_words_of_the_candidate_prove_nothing_unless_the_question_has_no_others() -> None:

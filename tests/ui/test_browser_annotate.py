@@ -25,10 +25,10 @@ class FailingStore(JudgementStore):
 
     full = False
 
-    def judge(self, judgement, token):
+    def judge(self, judgement, token, unseen=False):
         if self.full:
             raise StoreError("The disk is full. Free some space, then save again.")
-        return super().judge(judgement, token)
+        return super().judge(judgement, token, unseen)
 
 
 @pytest.fixture(scope="module")

@@ -345,6 +345,19 @@ def test_the_share_of_attention_is_shown_by_bar_and_figure_and_called_model_beha
     assert "model behaviour" not in render.render_evidence(unseen, row, VerifierSettings(tau=0.5))
 
 
+def test_words_of_the_question_that_no_covering_passage_names_are_told():
+    def told(text: str) -> str:
+        hit = Hit(Passage("m", "", text), 0.5, 0.0, 1, None, 1)
+        trace = replace(trace_of("Maria"), question=Question("", "who designed <b> Maria's costumes"))
+        body = replace(trace.evidence[0], passages=(EvidencePassage(hit, ("strict",), 0.4, False),))
+        trace = trace.grown(evidence=(body,))
+        return render.render_evidence(trace, candidate_rows(trace, [])[0], VerifierSettings(tau=0.5))
+
+    missing = "Asked, but not named in a passage that holds it: <b><bdi>designed, b, costumes</bdi></b>"
+    assert missing in told("Maria sang.")
+    assert "Asked, but" not in told("Maria designs a costume, b.")
+
+
 def test_plain_children_are_escaped_and_markup_is_not():
     assert tag("p", "<b>", tag("i", "x"), None, data_a='"', hidden=True, title=None) == (
         '<p data-a="&quot;" hidden>&lt;b&gt;<i>x</i></p>'

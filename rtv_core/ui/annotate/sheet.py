@@ -8,8 +8,8 @@ open    score and gold: the item is judged, and the verdict can be changed
 
 Score and gold of a question are shown once no item of it can come to the annotator any more, so that one
 item doesn't give away the next. In a queue that isn't blind every item is open; and so is what comes to an
-annotator who was shown gold or scores of its question before, in another queue or ere a colleague let an item
-go: it can't be judged blind any more.
+annotator who was shown gold or scores of its question before, in another queue or before a colleague let an
+item go: it can't be judged blind any more.
 """
 
 from __future__ import annotations

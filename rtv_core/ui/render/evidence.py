@@ -26,9 +26,13 @@ from rtv_core.ui.render.parts import (
 )
 from rtv_core.ui.render.prompts import render_fresh
 from rtv_core.ui.render.whatif import can_take_away, render_away, render_tools
+from rtv_core.verify.asked import unmentioned
 
 __all__ = ["render_empty_evidence", "render_evidence", "render_mentions"]
 
+
+WORDS_SHOWN = 8
+LONGEST_WORD = 40
 
 NO_EVIDENCE = {
     "start": "The passages behind the score of the chosen candidate, with the places that hold it. "
@@ -103,7 +107,17 @@ def render_evidence(
     listed = tag("ol", *items, class_="rtv-evidence", aria_label=label)
     said = [render_said(opinion, shown) for opinion in opinions.given]
     read = [_others_read(opinion, trace.hits, shown) for opinion in others]
-    return join([head, *said, _unjudged(opinions), caption, tools, listed, *read])
+    missing = _missing(unmentioned(trace.question.text, trace.candidates[row.index], passages))
+    return join([head, missing, *said, _unjudged(opinions), caption, tools, listed, *read])
+
+
+def _missing(unknown: Sequence[str]) -> Markup | None:
+    """Which words of the question no passage that holds the answer has."""
+    if not unknown:
+        return None
+    text = "Asked, but not named in a passage that holds it: "
+    shown = ", ".join(word[:LONGEST_WORD] for word in unknown[:WORDS_SHOWN])
+    return tag("p", text, tag("b", tag("bdi", escape(shown))), class_="rtv-caption missing")
 
 
 def _unjudged(opinions: Opinions) -> Markup | None:
