@@ -477,9 +477,11 @@ def test_a_queue_that_was_only_drawn_changes_no_figure(workbench, judged):
 
 def test_what_waits_to_be_placed_is_told(workbench, judged):
     items = [QueueItem(0, judged[0].trace_id, "prediction", "2011", 1, "wrong")]
-    add_queue(workbench, "ours", items, QueuePlan(blind=True))
+    queue = add_queue(workbench, "ours", items, QueuePlan(blind=True))
     shown = text_of(Page(workbench, run="ours").figures)
     assert "2 blind verdicts “right” not yet placed in the gold: “unlisted” so far." in shown
+    for annotator in ("Ada", "Bo"):
+        workbench.queues.show(queue, 1, annotator)
     said(workbench, judged[0], "2011", "unlisted", "Ada")
     assert "1 blind verdict “right” not yet placed" in text_of(Page(workbench, run="ours").figures)
     said(workbench, judged[0], "2011", "unlisted", "Bo")
