@@ -6,7 +6,7 @@ import json
 import zlib
 from collections.abc import Mapping, Set
 from dataclasses import fields, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from sqlite_utils import Database
@@ -14,12 +14,13 @@ from sqlite_utils import Database
 from rtv_core.errors import InputError, MissingError
 from rtv_core.records import Judgement
 from rtv_core.store.supports import read_support, write_support
-from rtv_core.store.traces import bindable, now
+from rtv_core.store.traces import FARTHEST_AHEAD, bindable, moved, now
 from rtv_core.store.validation import FLAGS
 from rtv_core.text import answer_key
 from rtv_core.wire import to_plain
 
 __all__ = [
+    "ADDED",
     "append_judgement",
     "append_reveal",
     "append_step",
@@ -30,6 +31,9 @@ __all__ = [
     "stored_trace",
     "was_shown",
 ]
+
+ADDED = "added:"
+"""So begins the token of an answer that was added as missing. It may be a candidate all the same."""
 
 _FIELDS = tuple(f.name for f in fields(Judgement))
 
@@ -80,12 +84,10 @@ def was_shown(db: Database, trace_id: str, annotator: str) -> bool:
 def _next(db: Database, annotator: str, about: str, names: Mapping[str, Any]) -> str:
     """Now, or a millisecond after the latest time of the annotator's that isn't before it.
 
-    Times of more than a day ahead are another clock's mistake: they count only for the events `about` which
-    something is said.
+    Times that are too far ahead count only for the events `about` which something is said.
     """
     at = now()
-    moment = datetime.fromisoformat(at)
-    soon = (moment + timedelta(days=1)).isoformat(timespec="milliseconds")
+    soon = moved(at, FARTHEST_AHEAD)
     own = "SELECT max(at) FROM {} WHERE annotator = ? AND at < ?"
     found = [db.execute(own.format(table), [annotator, soon]).fetchone() for table in ("events", "reveals")]
     found.append(db.execute(f"SELECT max(at) FROM events WHERE {about}", names).fetchone())
@@ -93,7 +95,7 @@ def _next(db: Database, annotator: str, about: str, names: Mapping[str, Any]) ->
     if latest < at:
         return at
     try:
-        return (datetime.fromisoformat(latest) + timedelta(milliseconds=1)).isoformat(timespec="milliseconds")
+        return moved(latest, timedelta(milliseconds=1))
     except OverflowError as error:
         raise InputError(f"A verdict on this is dated {latest}: nothing can be said after it.") from error
 

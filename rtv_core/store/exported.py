@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from rtv_core.errors import InputError, RtvError
 from rtv_core.records import Judgement, Support
 from rtv_core.store.export import COLUMNS, SCHEMA, unguarded
 from rtv_core.store.given import given_trace
-from rtv_core.store.traces import trace_row
+from rtv_core.store.traces import FARTHEST_AHEAD, trace_row
 from rtv_core.store.validation import checked_judgement, checked_text
 from rtv_core.wire import from_plain
 
@@ -217,7 +217,7 @@ def _time(value: Any) -> str:
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is None:
             raise ValueError
-        if moment > datetime.now(UTC) + timedelta(days=1):
+        if moment > datetime.now(UTC) + FARTHEST_AHEAD:
             raise InputError(f"field 'at' is {value!r:.60}, which is still to come. Set the right time.")
         return moment.astimezone(UTC).isoformat(timespec="milliseconds")
     except (TypeError, ValueError, OverflowError) as error:

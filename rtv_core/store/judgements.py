@@ -22,6 +22,7 @@ from rtv_core.records import Judgement, Trace
 from rtv_core.store.copies import check_free
 from rtv_core.store.database import connect, plain_errors, transaction
 from rtv_core.store.events import (
+    ADDED,
     append_judgement,
     append_step,
     on_trace,
@@ -34,12 +35,9 @@ from rtv_core.store.supports import check_in_passages, passage_texts
 from rtv_core.store.traces import bindable, insert_trace, now, question_key, read_trace, trace_row
 from rtv_core.store.validation import checked_judgement, checked_name, checked_token, composed
 
-__all__ = ["ADDED", "Event", "JudgementStore"]
+__all__ = ["Event", "JudgementStore"]
 
 TRACES_KEPT = 64
-
-ADDED = "added:"
-"""So begins the token of an answer that was added as missing. It may be a candidate all the same."""
 
 
 @dataclass(frozen=True, slots=True)

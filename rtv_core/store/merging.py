@@ -106,15 +106,12 @@ def _merge_runs(
         questions = _rows(source, "run_questions", "run_id", run["id"])
         header = [run[name] for name in (*RUN_HEADER, "provenance", "at")]
 
-        def here_as(name: str, run: Row = run, questions: Sequence[Row] = questions) -> bool | None:
-            id_ = run_id(name)
-            here = _rows(db, "runs", "id", id_)
-            if not here:
-                return None
-            return _is_same_run(here[0], run, _rows(db, "run_questions", "run_id", id_), questions)
+        def is_it(name: str, run: Row = run, questions: Sequence[Row] = questions) -> bool:
+            (here,) = _rows(db, "runs", "id", run_id(name))
+            return _is_same_run(here, run, _rows(db, "run_questions", "run_id", here["id"]), questions)
 
-        names = [name for (name,) in db.execute("SELECT name FROM runs")]
-        name, is_here = _named("run", run["name"], header, names, here_as)
+        taken = [name for (name,) in db.execute("SELECT name FROM runs")]
+        name, is_here = _named("run", run["name"], header, taken, is_it)
         id_ = run_id(name)
         if len(name) > len(run["name"]):
             renamed[run["name"]] = name
@@ -165,15 +162,12 @@ def _merge_queues(
         content = [[queue[name] for name in QUEUE_HEADER], items]
         run = runs[queue["run_id"]]
 
-        def here_as(name: str, run: str = run, content: Any = content) -> bool | None:
-            id_ = id_of_queue(run, name)
-            here = _rows(db, "queues", "id", id_)
-            if not here:
-                return None
-            return [[here[0][name] for name in QUEUE_HEADER], _items(db, id_)] == content
+        def is_it(name: str, run: str = run, content: Any = content) -> bool:
+            (here,) = _rows(db, "queues", "id", id_of_queue(run, name))
+            return [[here[name] for name in QUEUE_HEADER], _items(db, here["id"])] == content
 
-        names = [name for (name,) in db.execute("SELECT name FROM queues WHERE run_id = ?", [run])]
-        name, is_here = _named("queue", queue["name"], content, names, here_as)
+        taken = [name for (name,) in db.execute("SELECT name FROM queues WHERE run_id = ?", [run])]
+        name, is_here = _named("queue", queue["name"], content, taken, is_it)
         id_ = id_of_queue(run, name)
         if len(name) > len(queue["name"]):
             renamed[queue["name"]] = name
@@ -233,25 +227,24 @@ def _merge_filters(source: Database, db: Database) -> None:
 
 
 def _named(
-    kind: str, name: str, content: Any, names: Sequence[str], here_as: Callable[[str], bool | None]
+    kind: str, name: str, content: Any, taken: Sequence[str], is_it: Callable[[str], bool]
 ) -> tuple[str, bool]:
     """The name that a run or queue has here or gets, and whether it is here.
 
-    `names` are those that are taken here. `here_as(name)`: whether what has the name is the same, None where
-    nothing has it. What was given a longer name on another machine, for the name was taken there, may be here
-    under its own.
+    `is_it(name)`: whether what has one of the `taken` names is the same. What was given a longer name on
+    another machine, for the name was taken there, may be here under its own.
     """
     mark = f" [{hashlib.sha256(to_json(content).encode()).hexdigest()[:6]}]"
 
     def longer(short: str) -> str:
         return f"{short[:LONGEST_NAME].rstrip()}{mark}"
 
-    own = [known for known in names if longer(known) == name]
+    own = [known for known in taken if longer(known) == name]
     for known in (*own, name, longer(name)):
-        if here_as(known):
+        if known in taken and is_it(known):
             return known, True
     for free in (name, longer(name)):
-        if here_as(free) is None:
+        if free not in taken:
             return free, False
     raise MismatchError(f"There is another {kind} {name!r} already. Merge into a new file.")
 

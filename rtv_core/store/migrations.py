@@ -6,12 +6,13 @@ A released step is never changed: a new one is added below it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlite_utils import Database
 
 from rtv_core.errors import StoreError
 from rtv_core.store.supports import out_of_note, passage_texts, write_support
+from rtv_core.store.traces import moved
 
 __all__ = ["STEPS", "migrate", "version"]
 
@@ -381,8 +382,7 @@ def _let_stand(db: Database, place: tuple[str, str, str], event: int | None) -> 
         """,
         dict(zip(("trace", "annotator", "key"), place, strict=True)),
     ).fetchone()
-    later = datetime.fromisoformat(latest) + timedelta(milliseconds=count)
-    at = later.isoformat(timespec="milliseconds")
+    at = moved(latest, timedelta(milliseconds=count))
     for (id_,) in db.execute(live, place).fetchall():
         step = {"kind": "undo", "at": at, "target": id_, "trace_id": place[0], "annotator": place[1]}
         db.table("events").insert(step)

@@ -22,7 +22,7 @@ from sqlite_utils import Database
 from rtv_core.errors import InputError, MissingError
 from rtv_core.records import QueueItem, QueuePlan
 from rtv_core.store.database import connect, transaction
-from rtv_core.store.events import append_reveal, append_step
+from rtv_core.store.events import ADDED, append_reveal, append_step
 from rtv_core.store.ledger import JUDGED, Claim, Ledger
 from rtv_core.store.traces import bindable
 from rtv_core.store.validation import checked_name, checked_text
@@ -374,11 +374,11 @@ _MINE = f"""
         JOIN run_questions AS asked ON asked.run_id = :run AND asked.position = item.position
         JOIN events AS event ON event.trace_id = asked.trace_id
         WHERE item.queue_id = :queue AND event.kind = 'judge' AND event.annotator = :annotator
-            AND (NOT event.recalled OR event.token LIKE 'added:%' AND NOT EXISTS (
+            AND (NOT event.recalled OR event.token LIKE '{ADDED}%' AND NOT EXISTS (
                 SELECT 1 FROM events AS since
                 WHERE since.trace_id = event.trace_id AND since.answer_key = event.answer_key
                     AND +since.annotator = event.annotator AND since.kind = 'judge'
-                    AND since.token NOT LIKE 'added:%' AND (since.at, since.id) > (event.at, event.id)
+                    AND since.token NOT LIKE '{ADDED}%' AND (since.at, since.id) > (event.at, event.id)
             ))
             AND NOT EXISTS (
                 SELECT 1 FROM queue_items AS own

@@ -6,7 +6,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlite_utils import Database
@@ -16,7 +16,21 @@ from rtv_core.records import Trace
 from rtv_core.store.validation import checked_text
 from rtv_core.wire import from_json, to_json, to_plain
 
-__all__ = ["bindable", "check_trace", "insert_trace", "now", "question_key", "read_trace", "trace_row"]
+__all__ = [
+    "FARTHEST_AHEAD",
+    "bindable",
+    "check_trace",
+    "insert_trace",
+    "moved",
+    "now",
+    "question_key",
+    "read_trace",
+    "trace_row",
+]
+
+
+FARTHEST_AHEAD = timedelta(days=1)
+"""A time further ahead than this is another clock's mistake."""
 
 
 def insert_trace(db: Database, row: Mapping[str, Any]) -> None:
@@ -70,6 +84,11 @@ def bindable(value: str) -> str:
 def now() -> str:
     """The time in UTC, ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def moved(moment: str, by: timedelta) -> str:
+    """A later time, as `now` writes it. Raises OverflowError after the year 9999."""
+    return (datetime.fromisoformat(moment) + by).isoformat(timespec="milliseconds")
 
 
 def _trace_id(plain: Mapping[str, Any]) -> str:

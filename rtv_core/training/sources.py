@@ -123,37 +123,29 @@ def _held_out(data: Path) -> Iterator[dict[str, Any]]:
 
 
 def _squad(data: Path) -> Iterator[SourceQuestion]:
-    for article in _load(data / "reading/squad/train-v1.1.json.gz")["data"]:
-        for paragraph in article["paragraphs"]:
-            for qa in paragraph["qas"]:
-                question, context = qa["question"], paragraph["context"]
-                if not (answers := tuple(dict.fromkeys(a["text"].strip() for a in qa["answers"]))):
-                    continue
-                if parts := list_parts(question, answers[0]):
-                    several = tuple((part,) for part in dict.fromkeys(parts))
-                    yield SourceQuestion("squad-lists", question, several, context, False)
-                else:
-                    yield SourceQuestion("squad", question, (answers,), context, False)
+    for qa, given, context in _squad_like(data / "reading/squad/train-v1.1.json.gz"):
+        if not (answers := tuple(dict.fromkeys(given))):
+            continue
+        question = qa["question"]
+        if parts := list_parts(question, answers[0]):
+            several = tuple((part,) for part in dict.fromkeys(parts))
+            yield SourceQuestion("squad-lists", question, several, context, False)
+        else:
+            yield SourceQuestion("squad", question, (answers,), context, False)
 
 
 def _squad_unanswerable(data: Path) -> Iterator[SourceQuestion]:
-    for article in _load(data / "reading/squad/dev-v2.0.json.gz")["data"]:
-        for paragraph in article["paragraphs"]:
-            for qa in paragraph["qas"]:
-                if qa["is_impossible"]:
-                    yield SourceQuestion("squad-2.0", qa["question"], (), paragraph["context"], False)
+    for qa, _, context in _squad_like(data / "reading/squad/dev-v2.0.json.gz"):
+        if qa["is_impossible"]:
+            yield SourceQuestion("squad-2.0", qa["question"], (), context, False)
 
 
 def _squad_answered(data: Path) -> Iterator[SourceQuestion]:
     """The answered questions on the same paragraphs, each with the answer that most annotators gave."""
-    for article in _load(data / "reading/squad/dev-v2.0.json.gz")["data"]:
-        for paragraph in article["paragraphs"]:
-            for qa in paragraph["qas"]:
-                if given := Counter(answer["text"].strip() for answer in qa["answers"]).most_common(1):
-                    answers = ((given[0][0],),)
-                    yield SourceQuestion(
-                        "squad-2.0-answered", qa["question"], answers, paragraph["context"], False
-                    )
+    for qa, given, context in _squad_like(data / "reading/squad/dev-v2.0.json.gz"):
+        if given:
+            ((answer, _),) = Counter(given).most_common(1)
+            yield SourceQuestion("squad-2.0-answered", qa["question"], ((answer,),), context, False)
 
 
 def _nq_oracle(data: Path) -> Iterator[SourceQuestion]:
@@ -166,12 +158,11 @@ def _nq_oracle(data: Path) -> Iterator[SourceQuestion]:
 
 def _quoref(data: Path) -> Iterator[SourceQuestion]:
     for name in ("official", "in_house"):
-        for article in _load(data / f"reading/quoref/{name}-QUOREF-valid.json.gz")["data"]:
-            for paragraph in article["paragraphs"]:
-                for qa in paragraph["qas"]:
-                    answers = tuple(dict.fromkeys((a["text"].strip(),) for a in qa["answers"]))
-                    if answers:
-                        yield SourceQuestion("quoref", qa["question"], answers, paragraph["context"], False)
+        path = data / f"reading/quoref/{name}-QUOREF-valid.json.gz"
+        for qa, given, context in _squad_like(path):
+            if given:
+                answers = tuple((answer,) for answer in dict.fromkeys(given))
+                yield SourceQuestion("quoref", qa["question"], answers, context, False)
 
 
 def _multispanqa(data: Path) -> Iterator[SourceQuestion]:
@@ -218,6 +209,15 @@ def _facts(document: dict[str, Any]) -> Iterator[SourceQuestion]:
     for (question, about), values in groups.items():
         answers = tuple(entities[v] for v in sorted(values))
         yield SourceQuestion("re-docred", question, answers, text, False, entities[about])
+
+
+def _squad_like(path: Path) -> Iterator[tuple[dict[str, Any], list[str], str]]:
+    """The questions of a file of SQuAD's form, each with the answers that people gave and its context."""
+    for article in _load(path)["data"]:
+        for paragraph in article["paragraphs"]:
+            for qa in paragraph["qas"]:
+                given = [answer["text"].strip() for answer in qa["answers"]]
+                yield qa, given, paragraph["context"]
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

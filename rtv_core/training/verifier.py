@@ -59,11 +59,10 @@ class VerifierPlan:
     `unanswered` is the share of questions whose answering passages are taken away, so that nothing is right;
     of a question that only seems to be answered nothing ever is.
     `shares` is how many questions of each set are seen, `repeats` how often; of the sets in `fewer` only so
-    many passages are read. Each step also reads `rehearsed`
-    pairs as the first stage does, so that reading is not forgotten. For comparison: with
-    `single_span` the spans of a passage compete; without `own_candidates` the candidates are known answers
-    and spans drawn at random, not the recaller's proposals; with `reread` the evidence is read again for each
-    candidate (see `RereadingVerifier`).
+    many passages are read. Each step also reads `rehearsed` pairs as the first stage does, so that reading is
+    not forgotten. For comparison: with `single_span` the spans of a passage compete; without `own_candidates`
+    the candidates are known answers and spans drawn at random, not the recaller's proposals; with `reread`
+    the evidence is read again for each candidate (see `RereadingVerifier`).
     """
 
     passages: int = 12

@@ -10,7 +10,7 @@ from rtv_core.annotation.support import find_support, passages_of, support_at
 from rtv_core.errors import InputError, RtvError
 from rtv_core.records import Judgement, Support, Trace
 from rtv_core.store.database import one_connection
-from rtv_core.store.judgements import ADDED
+from rtv_core.store.events import ADDED
 from rtv_core.store.queues import Queue
 from rtv_core.store.validation import EVIDENCE_LABELS, LABELS, checked_name
 from rtv_core.text import answer_key, same_answer
@@ -250,7 +250,8 @@ def _reveal(desk: Desk, facts: Facts, placing: bool) -> Reveal:
     if placing or not facts.may_show_all:
         left = 0 if placing else len(facts.standing.others)
         return Reveal(None, None, placing, left)
-    desk.workbench.queues.show(desk.queue.id, facts.sheet.place, desk.name)
+    if facts.sheet.mode == "blind":  # of any other sheet it was logged when that was read
+        desk.workbench.queues.show(desk.queue.id, facts.sheet.place, desk.name)
     return Reveal(facts.score, facts.gold, False, 0)
 
 

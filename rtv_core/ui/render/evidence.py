@@ -117,7 +117,7 @@ def _missing(unknown: Sequence[str]) -> Markup | None:
         return None
     text = "Asked, but not named in a passage that holds it: "
     shown = ", ".join(word[:LONGEST_WORD] for word in unknown[:WORDS_SHOWN])
-    return tag("p", text, tag("b", tag("bdi", escape(shown))), class_="rtv-caption missing")
+    return tag("p", text, tag("b", tag("bdi", escape(shown))), class_="rtv-caption")
 
 
 def _unjudged(opinions: Opinions) -> Markup | None:
